@@ -1,0 +1,13 @@
+/* minikafka 0.1.0: joined from sql/parts; edit those. */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION minikafka" to load this file. \quit
+
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+-- The functions, the catalog and the views.
+CREATE SCHEMA minikafka;
+-- One partitioned table a topic, named as the topic.
+CREATE SCHEMA minikafka_topics;
+-- The partitions of those, and their segments.
+CREATE SCHEMA minikafka_data;

@@ -1,0 +1,54 @@
+/* Topics */
+
+CREATE FUNCTION minikafka.refuse_write()
+RETURNS trigger LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_refuse_write';
+COMMENT ON FUNCTION minikafka.refuse_write() IS
+'The trigger of the tables of topics: refuses every direct write (42501).';
+
+CREATE FUNCTION minikafka.create_topic(
+	topic text,
+	partitions integer DEFAULT 3,
+	retention interval DEFAULT NULL,
+	retention_bytes bigint DEFAULT NULL,
+	cleanup_policy text DEFAULT 'delete',
+	partitioner text DEFAULT 'murmur2',
+	segment_records bigint DEFAULT 1000000,
+	max_message_bytes integer DEFAULT 1048588,
+	min_insync_replicas integer DEFAULT 1,
+	if_not_exists boolean DEFAULT false)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_create_topic';
+COMMENT ON FUNCTION minikafka.create_topic(text, integer, interval, bigint, text, text, bigint, integer, integer, boolean) IS
+'Makes a topic: the table minikafka_topics.<topic>, owned by the caller, who needs CREATE on that schema. Partitioner murmur2 (Kafka''s) or md5; segment_records: offsets a segment table; max_message_bytes: most bytes of key, value and headers of a record. Errors: 42710 exists, 22023 bad argument, 0A000 for options not supported yet (retention, retention_bytes, compact, min_insync_replicas above 1).';
+
+CREATE FUNCTION minikafka.set_topic_option(topic text, option text, value text)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_topic_option';
+COMMENT ON FUNCTION minikafka.set_topic_option(text, text, text) IS
+'Sets an option of a topic that the caller owns; NULL restores the default. Errors: 42704 unknown topic, 42501 not the owner, 22023 unknown option or bad value, 0A000 not supported yet.';
+
+CREATE FUNCTION minikafka.add_partitions(topic text, total integer)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_add_partitions';
+COMMENT ON FUNCTION minikafka.add_partitions(text, integer) IS
+'Raises the number of partitions of a topic that the caller owns to total; a NOTICE says that keys move. Errors: 42704, 42501, 22023 when total is lower than now.';
+
+CREATE FUNCTION minikafka.drop_topic(topic text, if_exists boolean DEFAULT false)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_drop_topic';
+COMMENT ON FUNCTION minikafka.drop_topic(text, boolean) IS
+'Drops a topic that the caller owns, with its records and committed offsets. Errors: 42704, 42501, 54000 when one transaction cannot lock so many tables.';
+
+CREATE FUNCTION minikafka.partition_for_key(topic text, key text)
+RETURNS integer LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'minikafka_partition_for_key_text';
+COMMENT ON FUNCTION minikafka.partition_for_key(text, text) IS
+'The partition where send() would put this key, from 0 on. Errors: 42704, 42501, 22023 for a NULL key.';
+
+CREATE FUNCTION minikafka.partition_for_key(topic text, key bytea)
+RETURNS integer LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'minikafka_partition_for_key_bytea';
+COMMENT ON FUNCTION minikafka.partition_for_key(text, bytea) IS
+'The partition where send() would put this key, from 0 on. Errors: 42704, 42501, 22023 for a NULL key.';
+
+CREATE FUNCTION minikafka.murmur2(key bytea)
+RETURNS integer LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'minikafka_murmur2';
+COMMENT ON FUNCTION minikafka.murmur2(bytea) IS
+'The hash that Kafka''s Java client puts keys to partitions by: 32 bits, signed. The partition is (hash & 0x7fffffff) modulo the number of partitions.';

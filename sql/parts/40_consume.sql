@@ -1,0 +1,119 @@
+/* Reading, and plain consumers */
+
+CREATE TYPE minikafka.record AS (
+	topic text,
+	partition integer,
+	"offset" bigint,
+	ts timestamptz,
+	key bytea,
+	value bytea,
+	headers jsonb);
+COMMENT ON TYPE minikafka.record IS 'A record as fetch() returns it.';
+
+CREATE TYPE minikafka.record_text AS (
+	topic text,
+	partition integer,
+	"offset" bigint,
+	ts timestamptz,
+	key text,
+	value text,
+	headers jsonb);
+COMMENT ON TYPE minikafka.record_text IS 'A record as fetch_text() returns it.';
+
+CREATE TYPE minikafka.record_json AS (
+	topic text,
+	partition integer,
+	"offset" bigint,
+	ts timestamptz,
+	key text,
+	value jsonb,
+	headers jsonb);
+COMMENT ON TYPE minikafka.record_json IS 'A record as fetch_json() returns it.';
+
+CREATE FUNCTION minikafka.fetch(
+	topic text,
+	partition integer,
+	start_offset bigint,
+	max_records integer DEFAULT 100,
+	max_bytes integer DEFAULT 52428800)
+RETURNS SETOF minikafka.record
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'minikafka_fetch';
+COMMENT ON FUNCTION minikafka.fetch(text, integer, bigint, integer, integer) IS
+'The records of a partition from start_offset on, key and value: at most max_records, and after the first at most max_bytes. Stops before the first record that is not decided yet or that the statement does not see; no rows at the end. Needs SELECT on the topic. Errors: MK001 start_offset below the log start or beyond the end, 42704, 42501, 22023.';
+
+CREATE FUNCTION minikafka.fetch_text(
+	topic text,
+	partition integer,
+	start_offset bigint,
+	max_records integer DEFAULT 100,
+	max_bytes integer DEFAULT 52428800)
+RETURNS SETOF minikafka.record_text
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
+AS 'MODULE_PATHNAME', 'minikafka_fetch_text';
+COMMENT ON FUNCTION minikafka.fetch_text(text, integer, bigint, integer, integer) IS
+'The records of a partition from start_offset on, key and value as text: at most max_records, and after the first at most max_bytes. Stops before the first record that is not decided yet or that the statement does not see; no rows at the end. Returns the records before one that cannot be decoded; when it is the first, an error (22021). Needs SELECT on the topic. Errors: MK001 start_offset below the log start or beyond the end, 42704, 42501, 22023.';
+
+CREATE FUNCTION minikafka.fetch_json(
+	topic text,
+	partition integer,
+	start_offset bigint,
+	max_records integer DEFAULT 100,
+	max_bytes integer DEFAULT 52428800)
+RETURNS SETOF minikafka.record_json
+LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
+AS 'MODULE_PATHNAME', 'minikafka_fetch_json';
+COMMENT ON FUNCTION minikafka.fetch_json(text, integer, bigint, integer, integer) IS
+'The records of a partition from start_offset on, key and value as text and JSON: at most max_records, and after the first at most max_bytes. Stops before the first record that is not decided yet or that the statement does not see; no rows at the end. Returns the records before one that cannot be decoded; when it is the first, an error (22P02). Needs SELECT on the topic. Errors: MK001 start_offset below the log start or beyond the end, 42704, 42501, 22023.';
+
+CREATE FUNCTION minikafka.offsets(
+	topic text,
+	partition integer,
+	OUT log_start_offset bigint,
+	OUT end_offset bigint)
+RETURNS record LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'minikafka_offsets';
+COMMENT ON FUNCTION minikafka.offsets(text, integer) IS
+'The log start of a partition and its end: the first offset that is not decided yet, where a reader stands that has read everything (Kafka''s last stable offset). Needs SELECT on the topic, or membership in pg_monitor.';
+
+CREATE FUNCTION minikafka.offset_for_time(topic text, partition integer, ts timestamptz)
+RETURNS bigint LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'minikafka_offset_for_time';
+COMMENT ON FUNCTION minikafka.offset_for_time(text, integer, timestamptz) IS
+'The offset of the first record of a partition that was appended at or after ts; NULL if there is none.';
+
+CREATE FUNCTION minikafka.commit_offset(
+	group_id text,
+	topic text,
+	partition integer,
+	next_offset bigint,
+	metadata text DEFAULT NULL,
+	member_id text DEFAULT NULL,
+	generation integer DEFAULT NULL)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_commit_offset';
+COMMENT ON FUNCTION minikafka.commit_offset(text, text, integer, bigint, text, text, integer) IS
+'Notes that the group has read the partition up to, and without, next_offset; takes effect with the transaction. The first use makes the group, which then belongs to the caller. Needs SELECT on the topic. Errors: 22023 outside [0, end], 42501 another role''s group, 42704, 54000 metadata above 4096 bytes, 0A000 for member_id and generation, which are not supported yet.';
+
+CREATE FUNCTION minikafka.committed(group_id text, topic text, partition integer)
+RETURNS bigint LANGUAGE c STABLE PARALLEL RESTRICTED
+AS 'MODULE_PATHNAME', 'minikafka_committed';
+COMMENT ON FUNCTION minikafka.committed(text, text, integer) IS
+'The committed offset of a group in a partition, NULL if none; a transaction sees its own.';
+
+CREATE TYPE minikafka.partition_lag AS (
+	topic text,
+	partition integer,
+	log_start_offset bigint,
+	end_offset bigint,
+	committed_offset bigint,
+	lag bigint,
+	time_lag interval,
+	member_id text);
+COMMENT ON TYPE minikafka.partition_lag IS 'The lag of a group in a partition, as lag() returns it.';
+
+CREATE FUNCTION minikafka.lag(group_id text, topic text DEFAULT NULL)
+RETURNS SETOF minikafka.partition_lag
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
+AS 'MODULE_PATHNAME', 'minikafka_lag';
+COMMENT ON FUNCTION minikafka.lag(text, text) IS
+'How far a group is behind, for each partition of a topic (NULL: of all topics in which it has committed): lag = end - max(committed, log start), in records; time_lag = age of the oldest unread record. Errors: 42704 unknown group or topic, 42501.';

@@ -1,0 +1,133 @@
+/*
+ * mk_api.c
+ *		What the SQL-callable functions share: checking and converting
+ *		arguments.
+ */
+#include "postgres.h"
+
+#include "catalog/namespace.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "mk_api.h"
+#include "mk_topic.h"
+
+void
+mk_api_enter(const char *function)
+{
+	if (unlikely(InSecurityRestrictedOperation()))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("cannot execute %s within security-restricted operation",
+					function)));
+}
+
+void
+mk_api_require(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	if (unlikely(PG_ARGISNULL(arg)))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" must not be null", name)));
+}
+
+char *
+mk_api_cstring(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	mk_api_require(fcinfo, arg, name);
+	return text_to_cstring(PG_GETARG_TEXT_PP(arg));
+}
+
+int32
+mk_api_int32(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	mk_api_require(fcinfo, arg, name);
+	return PG_GETARG_INT32(arg);
+}
+
+int64
+mk_api_int64(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	mk_api_require(fcinfo, arg, name);
+	return PG_GETARG_INT64(arg);
+}
+
+bool
+mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	mk_api_require(fcinfo, arg, name);
+	return PG_GETARG_BOOL(arg);
+}
+
+MkTopic *
+mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode)
+{
+	text *name;
+
+	mk_api_require(fcinfo, arg, "topic");
+	name = PG_GETARG_TEXT_PP(arg);
+	return mk_topic_get(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name), mode);
+}
+
+int32
+mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic)
+{
+	int32 partition = mk_api_int32(fcinfo, arg, "partition");
+
+	mk_topic_check_partition(topic, partition);
+	return partition;
+}
+
+void
+mk_api_not_yet(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("%s is not supported in this version of minikafka", what)));
+}
+
+struct varlena *
+mk_api_text_to_utf8(struct varlena *text)
+{
+	char *data;
+	char *utf8;
+
+	/* text and bytea are of one shape */
+	if (GetDatabaseEncoding() == PG_UTF8)
+		return text;
+	data = VARDATA_ANY(text);
+	utf8 = pg_server_to_any(data, VARSIZE_ANY_EXHDR(text), PG_UTF8);
+	return utf8 == data ? text : cstring_to_text(utf8);
+}
+
+struct varlena *
+mk_api_utf8_to_text(struct varlena *bytes)
+{
+	char *data = VARDATA_ANY(bytes);
+	int length = VARSIZE_ANY_EXHDR(bytes);
+	int encoding = GetDatabaseEncoding();
+	Oid proc;
+	text *result;
+	int converted;
+	Size room;
+
+	if (!pg_verify_mbstr(PG_UTF8, data, length, true))
+		return NULL;
+	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || length == 0)
+		return bytes;
+
+	proc = FindDefaultConversionProc(PG_UTF8, encoding);
+	if (!OidIsValid(proc))
+		return NULL;
+	room = (Size) length * MAX_CONVERSION_GROWTH + 1;
+	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
+	converted = pg_do_encoding_conversion_buf(
+		proc, PG_UTF8, encoding, (unsigned char *) data, length,
+		(unsigned char *) VARDATA(result), (int) Min(room, PG_INT32_MAX), true);
+	if (converted != length)
+		return NULL;
+	SET_VARSIZE(result, VARHDRSZ + strlen(VARDATA(result)));
+	return result;
+}

@@ -1,0 +1,49 @@
+/*
+ * mk_api.h
+ *		What the SQL-callable functions share: checking and converting
+ *		arguments.
+ *
+ * None of the functions is strict, since a NULL mostly has a meaning; so each
+ * argument is taken with one of these.
+ */
+#ifndef MK_API_H
+#define MK_API_H
+
+#include "fmgr.h"
+#include "nodes/parsenodes.h"
+
+#include "mk_catalog.h"
+
+/*
+ * To be called first: raises 42501 in a security-restricted operation, where
+ * somebody else's code may run as the user.
+ */
+extern void mk_api_enter(const char *function);
+
+/* 22023 when the argument is NULL. */
+extern void mk_api_require(FunctionCallInfo fcinfo, int arg, const char *name);
+
+/* An argument that must not be NULL, and its name for the message. */
+extern char *mk_api_cstring(FunctionCallInfo fcinfo, int arg, const char *name);
+extern int32 mk_api_int32(FunctionCallInfo fcinfo, int arg, const char *name);
+extern int64 mk_api_int64(FunctionCallInfo fcinfo, int arg, const char *name);
+extern bool mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name);
+
+/* The topic named by the argument; see mk_topic_get. */
+extern MkTopic *mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode);
+
+/* The partition of the topic, which must exist. */
+extern int32
+mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);
+
+/* 0A000 for an argument or option that has no effect yet. */
+extern void mk_api_not_yet(const char *what) pg_attribute_noreturn();
+
+/*
+ * A text as a bytea in UTF-8, and back.  From bytea, NULL if the bytes are no
+ * text that the database's encoding has.
+ */
+extern struct varlena *mk_api_text_to_utf8(struct varlena *text);
+extern struct varlena *mk_api_utf8_to_text(struct varlena *bytes);
+
+#endif /* MK_API_H */

@@ -1,0 +1,133 @@
+/*
+ * mk_api_admin.c
+ *		The SQL functions for looking after topics.
+ */
+#include "postgres.h"
+
+#include "commands/trigger.h"
+#include "funcapi.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "mk_api.h"
+#include "mk_log.h"
+#include "mk_progress.h"
+#include "mk_topic.h"
+#include "mk_xact.h"
+
+/* delete_records(topic, partition, before_offset) */
+PG_FUNCTION_INFO_V1(minikafka_delete_records);
+Datum
+minikafka_delete_records(PG_FUNCTION_ARGS)
+{
+	MkTopic *topic;
+	int32 partition;
+
+	mk_api_enter("delete_records()");
+	mk_xact_check_writable("delete_records()");
+	topic = mk_api_topic(fcinfo, 0, ACL_DELETE);
+	partition = mk_api_partition(fcinfo, 1, topic);
+	PG_RETURN_INT64(mk_topic_delete_records(
+		topic, partition, mk_api_int64(fcinfo, 2, "before_offset")));
+}
+
+/* ---------------------------------------------------------------------------
+ * check_topic()
+ */
+
+typedef struct MkReport
+{
+	ReturnSetInfo *rsinfo;
+	MkTopic *topic;
+} MkReport;
+
+static void
+mk_report(const char *severity, int32 partition, int64 offset,
+		  const char *problem, void *arg)
+{
+	MkReport *report = arg;
+	Datum values[4] = {0};
+	bool nulls[4] = {0};
+
+	values[0] = CStringGetTextDatum(severity);
+	values[1] = Int32GetDatum(partition);
+	nulls[1] = partition < 0;
+	values[2] = Int64GetDatum(offset);
+	nulls[2] = offset < 0;
+	values[3] = CStringGetTextDatum(problem);
+	tuplestore_putvalues(report->rsinfo->setResult, report->rsinfo->setDesc,
+						 values, nulls);
+}
+
+static void
+mk_check_committed(int32 group_no, int32 partition, int64 next_offset,
+				   void *arg)
+{
+	MkReport *report = arg;
+	int64 end;
+
+	if (partition < 0 || partition >= report->topic->npartitions)
+	{
+		mk_report("error", partition, next_offset,
+				  psprintf("group number %d has an offset of a partition that "
+						   "does not exist",
+						   group_no),
+				  arg);
+		return;
+	}
+	end = mk_log_end(report->topic, partition);
+	if (next_offset < 0 || next_offset > end)
+		mk_report("error", partition, next_offset,
+				  psprintf("group number %d has committed an offset outside "
+						   "[0, " INT64_FORMAT "]",
+						   group_no, end),
+				  arg);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_check_topic);
+Datum
+minikafka_check_topic(PG_FUNCTION_ARGS)
+{
+	MkReport report;
+
+	mk_api_enter("check_topic()");
+	report.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
+	InitMaterializedSRF(fcinfo, 0);
+	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	for (int32 i = 0; i < report.topic->npartitions; i++)
+		mk_log_check(report.topic, i, GetActiveSnapshot(), mk_report, &report);
+	mk_progress_scan_topic(report.topic->topic_id, GetActiveSnapshot(),
+						   mk_check_committed, &report);
+	return (Datum) 0;
+}
+
+/* ---------------------------------------------------------------------------
+ * refuse_write()
+ */
+
+/* The trigger of the tables of topics. */
+PG_FUNCTION_INFO_V1(minikafka_refuse_write);
+Datum
+minikafka_refuse_write(PG_FUNCTION_ARGS)
+{
+	Relation rel;
+
+	if (!CALLED_AS_TRIGGER(fcinfo))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function \"%s\" was not called by trigger manager",
+						"minikafka.refuse_write")));
+	rel = ((TriggerData *) fcinfo->context)->tg_relation;
+	ereport(ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("cannot write to table \"%s.%s\" directly",
+					get_namespace_name(RelationGetNamespace(rel)),
+					RelationGetRelationName(rel)),
+			 errdetail("It is the log of a topic."),
+			 errhint("Use minikafka.send() to add records and "
+					 "minikafka.delete_records() to remove them.")));
+	return PointerGetDatum(NULL);
+}

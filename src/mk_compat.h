@@ -1,0 +1,133 @@
+/*
+ * mk_compat.h
+ *		What differs between PostgreSQL 15 and 18, each as a wrapper with the
+ *		newest signature.  No other file asks for the version.
+ */
+#ifndef MK_COMPAT_H
+#define MK_COMPAT_H
+
+#include "access/genam.h"
+#include "catalog/pg_namespace_d.h"
+#include "executor/executor.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "storage/sinvaladt.h"
+#include "utils/acl.h"
+#include "utils/fmgrprotos.h"
+
+#if PG_VERSION_NUM >= 160000
+#include "nodes/miscnodes.h"
+#else
+#include "access/xact.h"
+#include "utils/resowner.h"
+#endif
+
+#if PG_VERSION_NUM < 150000
+#error "minikafka needs PostgreSQL 15 or later"
+#endif
+
+static inline IndexScanDesc
+mk_index_beginscan(Relation heap, Relation index, Snapshot snapshot, int nkeys,
+				   int norderbys)
+{
+#if PG_VERSION_NUM >= 180000
+	return index_beginscan(heap, index, snapshot, NULL, nkeys, norderbys);
+#else
+	return index_beginscan(heap, index, snapshot, nkeys, norderbys);
+#endif
+}
+
+static inline List *
+mk_ExecInsertIndexTuples(ResultRelInfo *rri, TupleTableSlot *slot,
+						 EState *estate)
+{
+#if PG_VERSION_NUM >= 160000
+	return ExecInsertIndexTuples(rri, slot, estate, false, false, NULL, NIL,
+								 false);
+#else
+	return ExecInsertIndexTuples(rri, slot, estate, false, false, NULL, NIL);
+#endif
+}
+
+static inline AclResult
+mk_namespace_aclcheck(Oid namespace, Oid role, AclMode mode)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(NamespaceRelationId, namespace, role, mode);
+#else
+	return pg_namespace_aclcheck(namespace, role, mode);
+#endif
+}
+
+/*
+ * jsonb_in without an error for what is no jsonb.  Before 16 the error has to
+ * be caught, and for that a subtransaction is needed.
+ */
+static inline bool
+mk_jsonb_in_safe(char *string, Datum *result)
+{
+#if PG_VERSION_NUM >= 160000
+	ErrorSaveContext escontext = {T_ErrorSaveContext};
+
+	return DirectInputFunctionCallSafe(jsonb_in, string, InvalidOid, -1,
+									   (Node *) &escontext, result);
+#else
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile bool ok = true;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		*result = DirectFunctionCall1(jsonb_in, CStringGetDatum(string));
+		ReleaseCurrentSubTransaction();
+	}
+	PG_CATCH();
+	{
+		int code = geterrcode();
+
+		MemoryContextSwitchTo(context);
+		if (ERRCODE_TO_CATEGORY(code) != ERRCODE_DATA_EXCEPTION &&
+			code != ERRCODE_PROGRAM_LIMIT_EXCEEDED &&
+			code != ERRCODE_STATEMENT_TOO_COMPLEX)
+			PG_RE_THROW();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		ok = false;
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(context);
+	CurrentResourceOwner = owner;
+	return ok;
+#endif
+}
+
+/*
+ * The transaction id of a virtual transaction, or InvalidTransactionId when
+ * it has none or has ended.
+ */
+static inline TransactionId
+mk_vxid_get_xid(VirtualTransactionId vxid)
+{
+	PGPROC *proc;
+	TransactionId xid;
+
+#if PG_VERSION_NUM >= 170000
+	proc = ProcNumberGetProc(vxid.procNumber);
+#define MK_PROC_LXID(proc) ((proc)->vxid.lxid)
+#else
+	proc = BackendIdGetProc(vxid.backendId);
+#define MK_PROC_LXID(proc) ((proc)->lxid)
+#endif
+	if (proc == NULL)
+		return InvalidTransactionId;
+	xid = *((volatile TransactionId *) &proc->xid);
+	pg_read_barrier();
+	if (MK_PROC_LXID(proc) != vxid.localTransactionId)
+		return InvalidTransactionId;
+	return xid;
+#undef MK_PROC_LXID
+}
+
+#endif /* MK_COMPAT_H */

@@ -1,0 +1,22 @@
+/*
+ * mk_guc.c
+ *		The settings of the extension.
+ */
+#include "postgres.h"
+
+#include "utils/guc.h"
+
+#include "mk_guc.h"
+
+double mk_guc_clock_offset = 0.0;
+
+void
+mk_guc_init(void)
+{
+	DefineCustomRealVariable(
+		"minikafka.clock_offset",
+		"Shifts the extension's clock, so that tests of times need not wait.",
+		NULL, &mk_guc_clock_offset, 0.0, -1e9, 1e9, PGC_SUSET,
+		GUC_UNIT_S | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	MarkGUCPrefixReserved("minikafka");
+}

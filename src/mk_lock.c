@@ -1,0 +1,179 @@
+/*
+ * mk_lock.c
+ *		Every lock tag of the extension.
+ *
+ * A tag's fields: the database; two numbers that name the object; and the
+ * kind, which PostgreSQL's own advisory locks use only for 1 and 2.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "storage/s_lock.h"
+
+#include "mk_compat.h"
+#include "mk_lock.h"
+
+typedef enum MkLockKind
+{
+	MK_LOCK_SEQUENCE = 0x4D40,
+	MK_LOCK_IN_FLIGHT,
+	MK_LOCK_MAKER,
+	MK_LOCK_LOG_START,
+	MK_LOCK_TOPIC_NAME,
+	MK_LOCK_GROUP_NAME,
+	MK_LOCK_GROUP_PARTITION
+} MkLockKind;
+
+/*
+ * Before it sleeps in the lock manager (two context switches), a committer
+ * tries again for about as long as another needs to write a few records; but
+ * not behind a queue, where a try cannot succeed.
+ */
+#define MK_TRIES          30
+#define MK_TRIES_SPINNING 10
+#define MK_SPINS_PER_TRY  100
+#define MK_TRY_SLEEP_US   20
+
+static LOCKTAG
+mk_tag(MkLockKind kind, uint32 a, uint32 b)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, a, b, kind);
+	return tag;
+}
+
+static void
+mk_acquire(MkLockKind kind, uint32 a, uint32 b, LOCKMODE mode)
+{
+	LOCKTAG tag = mk_tag(kind, a, b);
+
+	(void) LockAcquire(&tag, mode, false, false);
+}
+
+static bool
+mk_acquire_try(const LOCKTAG *tag, LOCKMODE mode)
+{
+	return LockAcquire(tag, mode, false, true) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+void
+mk_lock_sequence(int32 topic_id, int32 partition)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_SEQUENCE, topic_id, partition);
+
+	if (mk_acquire_try(&tag, ShareUpdateExclusiveLock))
+		return;
+
+	for (int i = 0; i < MK_TRIES && LockWaiterCount(&tag) == 0; i++)
+	{
+		if (i < MK_TRIES_SPINNING)
+		{
+			for (int j = 0; j < MK_SPINS_PER_TRY; j++)
+				SPIN_DELAY();
+		}
+		else
+			pg_usleep(MK_TRY_SLEEP_US);
+		CHECK_FOR_INTERRUPTS();
+		if (mk_acquire_try(&tag, ShareUpdateExclusiveLock))
+			return;
+	}
+	(void) LockAcquire(&tag, ShareUpdateExclusiveLock, false, false);
+}
+
+void
+mk_lock_sequence_release(int32 topic_id, int32 partition)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_SEQUENCE, topic_id, partition);
+
+	(void) LockRelease(&tag, ShareUpdateExclusiveLock, false);
+}
+
+void
+mk_lock_in_flight(int32 topic_id, int32 partition)
+{
+	mk_acquire(MK_LOCK_IN_FLIGHT, topic_id, partition, RowExclusiveLock);
+}
+
+int
+mk_lock_in_flight_holders(int32 topic_id, int32 partition, TransactionId **xids)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_IN_FLIGHT, topic_id, partition);
+	VirtualTransactionId *vxids;
+	int nvxids;
+	int nxids = 0;
+
+	vxids = GetLockConflicts(&tag, ShareLock, &nvxids);
+	*xids = nvxids > 0 ? palloc(nvxids * sizeof(TransactionId)) : NULL;
+	for (int i = 0; i < nvxids; i++)
+	{
+		TransactionId xid = mk_vxid_get_xid(vxids[i]);
+
+		if (TransactionIdIsValid(xid))
+			(*xids)[nxids++] = xid;
+	}
+	return nxids;
+}
+
+void
+mk_lock_maker(int32 topic_id, int32 partition)
+{
+	mk_acquire(MK_LOCK_MAKER, topic_id, partition, ExclusiveLock);
+}
+
+bool
+mk_lock_maker_try(int32 topic_id, int32 partition)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_MAKER, topic_id, partition);
+
+	return mk_acquire_try(&tag, ExclusiveLock);
+}
+
+void
+mk_lock_log_start(int32 topic_id, int32 partition)
+{
+	mk_acquire(MK_LOCK_LOG_START, topic_id, partition, ExclusiveLock);
+}
+
+static uint64
+mk_hash(const void *key, int length, uint64 seed)
+{
+	return DatumGetUInt64(hash_any_extended(key, length, seed));
+}
+
+static void
+mk_acquire_hash(MkLockKind kind, uint64 hash)
+{
+	mk_acquire(kind, (uint32) (hash >> 32), (uint32) hash, ExclusiveLock);
+}
+
+void
+mk_lock_topic_name(const char *name)
+{
+	mk_acquire_hash(MK_LOCK_TOPIC_NAME, mk_hash(name, strlen(name), 0));
+}
+
+void
+mk_lock_group_name(const char *name)
+{
+	mk_acquire_hash(MK_LOCK_GROUP_NAME, mk_hash(name, strlen(name), 0));
+}
+
+uint64
+mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
+							int32 partition)
+{
+	const int32 numbers[2] = {topic_id, partition};
+
+	return mk_hash(group_id, strlen(group_id),
+				   mk_hash(numbers, sizeof(numbers), 0));
+}
+
+void
+mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition)
+{
+	mk_acquire_hash(MK_LOCK_GROUP_PARTITION,
+					mk_lock_group_partition_tag(group_id, topic_id, partition));
+}

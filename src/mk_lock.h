@@ -1,0 +1,66 @@
+/*
+ * mk_lock.h
+ *		Every lock tag of the extension, and what each of them guards.
+ *
+ * The tags are advisory locks (LOCKTAG_ADVISORY) in a class that the SQL
+ * functions for advisory locks cannot reach, so they show in pg_locks
+ * (locktype "advisory", objsubid >= 19776), take part in deadlock detection,
+ * and obey lock_timeout and cancel.  All are let go at the end of the
+ * transaction or of the subtransaction that took them, unless said otherwise.
+ *
+ * The order in which a transaction takes them while it commits: topics' log
+ * starts, groups, group partitions, partitions to sequence, each ascending,
+ * and with a partition its maker lock.  Two transactions that keep to it can
+ * never deadlock.  append() alone takes a partition's sequencing lock before.
+ */
+#ifndef MK_LOCK_H
+#define MK_LOCK_H
+
+#include "access/transam.h"
+
+/*
+ * "I am sequencing": held while records are given offsets and written.  Self
+ * exclusive.  Tries for a short while before it sleeps in the lock manager.
+ */
+extern void mk_lock_sequence(int32 topic_id, int32 partition);
+
+/* Lets one hold of the sequencing lock go, before the end. */
+extern void mk_lock_sequence_release(int32 topic_id, int32 partition);
+
+/*
+ * "I have records in flight": from before the sequencing lock is let go to
+ * the end of the transaction.  Shared; nobody ever waits for a mode that
+ * conflicts with it.
+ */
+extern void mk_lock_in_flight(int32 topic_id, int32 partition);
+
+/*
+ * The transaction ids of the other holders of the in-flight lock, palloc'd in
+ * *xids.  Returns how many.  Always none on a standby.
+ */
+extern int mk_lock_in_flight_holders(int32 topic_id, int32 partition,
+									 TransactionId **xids);
+
+/* "I am making a segment": waits, or only tries. */
+extern void mk_lock_maker(int32 topic_id, int32 partition);
+extern bool mk_lock_maker_try(int32 topic_id, int32 partition);
+
+/* "I am moving the log start." */
+extern void mk_lock_log_start(int32 topic_id, int32 partition);
+
+/* "I am changing the topics": creating one of this name, or altering it. */
+extern void mk_lock_topic_name(const char *name);
+
+/* "I am making a group of this name." */
+extern void mk_lock_group_name(const char *name);
+
+/*
+ * "I am committing an offset of this group and partition."  The tag is a hash;
+ * take several in the order of their tags.
+ */
+extern void
+mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition);
+extern uint64 mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
+										  int32 partition);
+
+#endif /* MK_LOCK_H */

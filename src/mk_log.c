@@ -1,0 +1,909 @@
+/*
+ * mk_log.c
+ *		The log of a partition: its end, reading it, appending to it.
+ *
+ * The invariants, on which everything else stands:
+ *
+ * 1. Records are appended only by a transaction that is committing and holds
+ *	  the partition's sequencing lock.  It starts at the tail, which counts the
+ *	  rows of transactions that are still committing, and inserts in the order
+ *	  of the offsets, each with its index entry.  So a row that anybody has
+ *	  seen committed was inserted after every row of a lower offset that will
+ *	  ever be there; on a standby too, since WAL is replayed in order.
+ *
+ * 2. After that it lets the sequencing lock go, but holds the in-flight lock
+ *	  to its end.  So a row that is undecided (its inserter is in progress)
+ *	  belongs to a holder of the in-flight lock, or to the one transaction that
+ *	  is sequencing, whose rows are the last of all.
+ *
+ * 3. The rows that a transaction puts into one partition are one contiguous
+ *	  run of offsets.
+ *
+ * A reader looks with a dirty snapshot: it sees committed rows and undecided
+ * ones, and stops at the first undecided one.  An offset that no row bears is
+ * a hole only if it is still missing in a look that began after a committed
+ * row above it had been seen: an index scan copies a page and visits the rows
+ * afterwards, and the offsets of rows that were aborted are given again.
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/genam.h"
+#include "access/heaptoast.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "storage/procarray.h"
+#include "utils/fmgroids.h"
+#include "utils/guc.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "mk_compat.h"
+#include "mk_errors.h"
+#include "mk_lock.h"
+#include "mk_log.h"
+#include "mk_segment.h"
+
+/*
+ * What this backend remembers of a partition.  The number of a topic could
+ * come again after DROP EXTENSION, the OID of its table does not.
+ */
+typedef struct MkPartitionKey
+{
+	Oid relid;
+	int32 partition;
+} MkPartitionKey;
+
+typedef struct MkHint
+{
+	MkPartitionKey key;
+	int64 log_start; /* it was here, and never moves back */
+	int64 undecided; /* the first undecided offset, ... */
+	TransactionId undecided_xid; /* ... while this is in progress */
+} MkHint;
+
+static HTAB *mk_hints = NULL;
+
+/* A scan of one segment with a dirty snapshot, and the row it stands on. */
+typedef struct MkScan
+{
+	MkSegment segment;
+	SnapshotData dirty;
+	IndexScanDesc scan;
+	TupleTableSlot *slot;
+	int64 offset;
+	TransactionId undecided; /* the row's inserter while in progress */
+} MkScan;
+
+void
+mk_log_init(void)
+{
+	HASHCTL ctl = {0};
+
+	ctl.keysize = sizeof(MkPartitionKey);
+	ctl.entrysize = sizeof(MkHint);
+	ctl.hcxt = TopMemoryContext;
+	mk_hints = hash_create("minikafka partitions", 64, &ctl,
+						   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static MkHint *
+mk_hint(const MkTopic *topic, int32 partition)
+{
+	MkPartitionKey key = {topic->relid, partition};
+	MkHint *hint;
+	bool found;
+
+	hint = hash_search(mk_hints, &key, HASH_ENTER, &found);
+	if (!found)
+	{
+		hint->log_start = 0;
+		hint->undecided_xid = InvalidTransactionId;
+	}
+	return hint;
+}
+
+/* The log start as it is now. */
+static int64
+mk_log_start(const MkTopic *topic, int32 partition, MkHint *hint)
+{
+	hint->log_start = mk_catalog_log_start(topic->topic_id, partition);
+	return hint->log_start;
+}
+
+/* ---------------------------------------------------------------------------
+ * Scans of a segment
+ */
+
+/*
+ * Scans the rows of a segment at or after "from".  False if there is no such
+ * table.
+ */
+static bool
+mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition, int64 segment,
+			  int64 from)
+{
+	ScanKeyData key;
+
+	if (!mk_segment_open(topic, partition, segment, AccessShareLock,
+						 &s->segment))
+		return false;
+	InitDirtySnapshot(s->dirty);
+	s->slot = table_slot_create(s->segment.rel, NULL);
+	s->scan =
+		mk_index_beginscan(s->segment.rel, s->segment.pkey, &s->dirty, 1, 0);
+	ScanKeyInit(&key, 1, BTGreaterEqualStrategyNumber, F_INT8GE,
+				Int64GetDatum(from));
+	index_rescan(s->scan, &key, 1, NULL, 0);
+	return true;
+}
+
+static Datum
+mk_scan_column(MkScan *s, AttrNumber attno)
+{
+	bool isnull;
+
+	return slot_getattr(s->slot, attno, &isnull);
+}
+
+static bool
+mk_scan_next(MkScan *s, ScanDirection direction)
+{
+	CHECK_FOR_INTERRUPTS();
+	if (!index_getnext_slot(s->scan, direction, s->slot))
+		return false;
+	s->undecided = s->dirty.xmin;
+	s->offset = DatumGetInt64(mk_scan_column(s, Anum_record_offset));
+	return true;
+}
+
+static void
+mk_scan_end(MkScan *s)
+{
+	index_endscan(s->scan);
+	ExecDropSingleTupleTableSlot(s->slot);
+	mk_segment_close(&s->segment, false);
+}
+
+/*
+ * A segment that the catalog had has no table: fine if the log start has
+ * passed it meanwhile.
+ */
+static void
+mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
+{
+	if ((segment + 1) * topic->segment_records >
+		mk_log_start(topic, partition, mk_hint(topic, partition)))
+		mk_segment_missing(topic, partition, segment);
+}
+
+/* ---------------------------------------------------------------------------
+ * Appending
+ */
+
+void
+mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
+{
+	MkHint *hint = mk_hint(topic, partition);
+	int64 records = topic->segment_records;
+	int64 bound = hint->log_start;
+	int64 segment = mk_catalog_newest_segment(topic->topic_id, partition);
+	int64 log_start;
+	bool found = false;
+
+	tail->next_offset = 0;
+	tail->ts = DT_NOBEGIN;
+
+	/* segments made ahead have no row; that is one at most, as a rule */
+	for (; !found && segment >= bound / records; segment--)
+	{
+		MkScan s;
+
+		if (!mk_scan_begin(&s, topic, partition, segment, bound))
+		{
+			mk_log_check_dropped(topic, partition, segment);
+			break;
+		}
+		found = mk_scan_next(&s, BackwardScanDirection);
+		if (found)
+		{
+			tail->next_offset = s.offset + 1;
+			tail->ts = DatumGetTimestampTz(mk_scan_column(&s, Anum_record_ts));
+		}
+		mk_scan_end(&s);
+	}
+
+	/*
+	 * Read after the rows: who removed rows had moved the log start, in a
+	 * transaction before.
+	 */
+	log_start = mk_log_start(topic, partition, hint);
+	tail->next_offset = Max(tail->next_offset, log_start);
+}
+
+bool
+mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n)
+{
+	int64 last;
+	int64 newest;
+
+	if (n > PG_INT64_MAX - topic->segment_records - first)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("offsets of topic \"%s\" partition %d are used up",
+						NameStr(topic->name), partition)));
+	last = (first + n - 1) / topic->segment_records;
+	if (mk_catalog_newest_segment(topic->topic_id, partition) >= last)
+		return false;
+
+	/* somebody may be making it, or may have made it while we waited */
+	mk_lock_maker(topic->topic_id, partition);
+	newest = mk_catalog_newest_segment(topic->topic_id, partition);
+	if (newest >= last)
+		return false;
+
+	/* after delete_records to the end, the log may go on in a later segment */
+	for (int64 k = Max(newest + 1, first / topic->segment_records); k <= last;
+		 k++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		mk_segment_make(topic, partition, k, false);
+	}
+	return true;
+}
+
+void
+mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last)
+{
+	int64 records = topic->segment_records;
+	int64 segment = last / records;
+
+	if (last - segment * records < records / 2 ||
+		mk_catalog_newest_segment(topic->topic_id, partition) > segment ||
+		!mk_lock_maker_try(topic->topic_id, partition))
+		return;
+	if (mk_catalog_newest_segment(topic->topic_id, partition) == segment)
+		mk_segment_make(topic, partition, segment + 1, true);
+}
+
+struct MkAppender
+{
+	const MkTopic *topic;
+	int32 partition;
+	int64 next_offset;
+	TimestampTz ts;
+	TupleDesc desc;
+	MemoryContext context; /* the appender's own memory */
+	MemoryContext batch_context; /* reset after each batch */
+	int nslots;
+	TupleTableSlot **slots;
+
+	/* the open segment, while estate is not NULL */
+	int64 segment_end;
+	MkSegment segment;
+	EState *estate;
+	ResultRelInfo *rri;
+	bool owners_code; /* its indexes have expressions */
+};
+
+/* The columns of a segment, without the pin that a relation's has. */
+static TupleDesc
+mk_record_desc(void)
+{
+	TupleDesc desc = CreateTemplateTupleDesc(Natts_record);
+
+	TupleDescInitEntry(desc, Anum_record_offset, "offset", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_ts, "ts", TIMESTAMPTZOID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_partition, "partition", INT4OID, -1,
+					   0);
+	TupleDescInitEntry(desc, Anum_record_key, "key", BYTEAOID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_value, "value", BYTEAOID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_headers, "headers", JSONBOID, -1, 0);
+	return desc;
+}
+
+MkAppender *
+mk_log_append_begin(const MkTopic *topic, int32 partition, const MkTail *tail,
+					TimestampTz ts)
+{
+	MkAppender *a = palloc0(sizeof(MkAppender));
+
+	a->topic = topic;
+	a->partition = partition;
+	a->next_offset = tail->next_offset;
+	a->ts = Max(ts, tail->ts);
+	a->desc = mk_record_desc();
+	a->context = CurrentMemoryContext;
+	a->batch_context = AllocSetContextCreate(
+		CurrentMemoryContext, "minikafka append", ALLOCSET_DEFAULT_SIZES);
+	return a;
+}
+
+/* Opens the segment of the next offset, and its indexes. */
+static void
+mk_append_open(MkAppender *a)
+{
+	int64 segment = a->next_offset / a->topic->segment_records;
+
+	if (!mk_segment_open(a->topic, a->partition, segment, RowExclusiveLock,
+						 &a->segment))
+		mk_segment_missing(a->topic, a->partition, segment);
+	a->segment_end = (segment + 1) * a->topic->segment_records;
+	a->estate = CreateExecutorState();
+	a->rri = makeNode(ResultRelInfo);
+	InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
+	ExecOpenIndices(a->rri, false);
+	a->owners_code = false;
+	for (int i = 0; i < a->rri->ri_NumIndices; i++)
+	{
+		IndexInfo *info = a->rri->ri_IndexRelationInfo[i];
+
+		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL)
+			a->owners_code = true;
+	}
+}
+
+/* Closes it; the locks stay to the end of the transaction. */
+static void
+mk_append_close(MkAppender *a)
+{
+	if (a->estate == NULL)
+		return;
+	ExecCloseIndices(a->rri);
+	FreeExecutorState(a->estate);
+	a->estate = NULL;
+	mk_segment_close(&a->segment, true);
+}
+
+static void
+mk_append_index_entries(MkAppender *a, int n)
+{
+	Oid save_user = InvalidOid;
+	int save_security = 0;
+	int nestlevel = 0;
+
+	/* expressions run as the table's owner, as REINDEX would run them */
+	if (a->owners_code)
+	{
+		GetUserIdAndSecContext(&save_user, &save_security);
+		SetUserIdAndSecContext(a->segment.rel->rd_rel->relowner,
+							   save_security | SECURITY_RESTRICTED_OPERATION);
+		nestlevel = NewGUCNestLevel();
+	}
+	for (int i = 0; i < n; i++)
+	{
+		(void) mk_ExecInsertIndexTuples(a->rri, a->slots[i], a->estate);
+		ResetPerTupleExprContext(a->estate);
+	}
+	if (a->owners_code)
+	{
+		AtEOXact_GUC(false, nestlevel);
+		SetUserIdAndSecContext(save_user, save_security);
+	}
+}
+
+/* Appends n records, which fit into the open segment. */
+static void
+mk_append_batch(MkAppender *a, const MkRecord *records, int n)
+{
+	MemoryContext old;
+
+	if (n > a->nslots)
+	{
+		int room = Min(MK_LOG_BATCH, Max(n, 2 * a->nslots));
+
+		old = MemoryContextSwitchTo(a->context);
+		a->slots = a->slots == NULL
+			? palloc(room * sizeof(TupleTableSlot *))
+			: repalloc(a->slots, room * sizeof(TupleTableSlot *));
+		while (a->nslots < room)
+			a->slots[a->nslots++] =
+				MakeSingleTupleTableSlot(a->desc, &TTSOpsVirtual);
+		MemoryContextSwitchTo(old);
+	}
+
+	for (int i = 0; i < n; i++)
+	{
+		TupleTableSlot *slot = a->slots[i];
+		const MkRecord *r = &records[i];
+
+		ExecClearTuple(slot);
+		slot->tts_values[Anum_record_offset - 1] =
+			Int64GetDatum(a->next_offset + i);
+		slot->tts_values[Anum_record_ts - 1] = TimestampTzGetDatum(a->ts);
+		slot->tts_values[Anum_record_partition - 1] =
+			Int32GetDatum(a->partition);
+		slot->tts_values[Anum_record_key - 1] = r->key;
+		slot->tts_values[Anum_record_value - 1] = r->value;
+		slot->tts_values[Anum_record_headers - 1] = r->headers;
+		memset(slot->tts_isnull, 0, Natts_record * sizeof(bool));
+		slot->tts_isnull[Anum_record_key - 1] = r->key_isnull;
+		slot->tts_isnull[Anum_record_value - 1] = r->value_isnull;
+		slot->tts_isnull[Anum_record_headers - 1] = r->headers_isnull;
+		ExecStoreVirtualTuple(slot);
+	}
+
+	old = MemoryContextSwitchTo(a->batch_context);
+	table_multi_insert(a->segment.rel, a->slots, n, GetCurrentCommandId(true),
+					   0, NULL);
+	mk_append_index_entries(a, n);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(a->batch_context);
+	a->next_offset += n;
+}
+
+void
+mk_log_append(MkAppender *a, const MkRecord *records, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(a->context);
+
+	while (n > 0)
+	{
+		int fit;
+
+		if (a->estate != NULL && a->next_offset == a->segment_end)
+			mk_append_close(a);
+		if (a->estate == NULL)
+			mk_append_open(a);
+		fit = (int) Min((int64) n, a->segment_end - a->next_offset);
+		mk_append_batch(a, records, fit);
+		records += fit;
+		n -= fit;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+void
+mk_log_append_end(MkAppender *a)
+{
+	mk_append_close(a);
+	for (int i = 0; i < a->nslots; i++)
+		ExecDropSingleTupleTableSlot(a->slots[i]);
+	MemoryContextDelete(a->batch_context);
+}
+
+/* ---------------------------------------------------------------------------
+ * The end
+ */
+
+/* Takes xid out of the array; returns the new length. */
+static int
+mk_forget_xid(TransactionId *xids, int n, TransactionId xid)
+{
+	for (int i = 0; i < n; i++)
+		if (TransactionIdEquals(xids[i], xid))
+		{
+			xids[i] = xids[n - 1];
+			return n - 1;
+		}
+	return n;
+}
+
+/* Takes those out that have ended; returns the new length. */
+static int
+mk_forget_ended(TransactionId *xids, int n)
+{
+	for (int i = n - 1; i >= 0; i--)
+		if (!TransactionIdIsInProgress(xids[i]))
+			xids[i] = xids[--n];
+	return n;
+}
+
+/*
+ * One look for the end: a walk back from the last row, until all who have
+ * records in flight have been met, or have ended, and a decided row is
+ * reached.  The holders are asked for after the last row was seen, so that
+ * each undecided row up to it is a holder's, or lies at the very end.
+ * Returns the first undecided offset and its inserter, or the tail and
+ * InvalidTransactionId.
+ */
+static int64
+mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
+				 TransactionId *undecided_xid)
+{
+	int64 records = topic->segment_records;
+	int64 bound = hint->log_start;
+	int64 segment = mk_catalog_newest_segment(topic->topic_id, partition);
+	int64 end = -1; /* the last row's successor */
+	int64 undecided = -1;
+	TransactionId *xids = NULL;
+	int n = 0;
+	bool done = false;
+
+	*undecided_xid = InvalidTransactionId;
+	for (; !done && segment >= bound / records; segment--)
+	{
+		MkScan s;
+
+		if (!mk_scan_begin(&s, topic, partition, segment, bound))
+		{
+			mk_log_check_dropped(topic, partition, segment);
+			break;
+		}
+		while (!done && mk_scan_next(&s, BackwardScanDirection))
+		{
+			if (end < 0)
+			{
+				end = s.offset + 1;
+				if (!RecoveryInProgress())
+					n = mk_lock_in_flight_holders(topic->topic_id, partition,
+												  &xids);
+			}
+			if (!TransactionIdIsValid(s.undecided))
+			{
+				if (n > 0)
+					n = mk_forget_ended(xids, n);
+				done = n == 0;
+				continue;
+			}
+			undecided = s.offset;
+			if (!TransactionIdEquals(*undecided_xid, s.undecided))
+				n = mk_forget_xid(xids, n, s.undecided);
+			*undecided_xid = s.undecided;
+		}
+		mk_scan_end(&s);
+	}
+	return undecided >= 0 ? undecided : Max(end, 0);
+}
+
+int64
+mk_log_end(const MkTopic *topic, int32 partition)
+{
+	MkHint *hint = mk_hint(topic, partition);
+	int64 end;
+	TransactionId xid;
+
+	if (TransactionIdIsValid(hint->undecided_xid))
+	{
+		if (TransactionIdIsInProgress(hint->undecided_xid))
+			return hint->undecided;
+		hint->undecided_xid = InvalidTransactionId;
+	}
+
+	/*
+	 * If the first undecided row's inserter ended during the walk, its offset
+	 * may be free again, and lower ones too: look again.
+	 */
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		end = mk_log_walk_back(topic, partition, hint, &xid);
+	} while (TransactionIdIsValid(xid) && !TransactionIdIsInProgress(xid));
+
+	if (TransactionIdIsValid(xid))
+	{
+		hint->undecided = end;
+		hint->undecided_xid = xid;
+	}
+	return Max(end, mk_log_start(topic, partition, hint));
+}
+
+/* ---------------------------------------------------------------------------
+ * Reading
+ */
+
+/* The bytes of a value, as it was sent. */
+static int64
+mk_bytes(Datum datum, bool isnull)
+{
+	return isnull ? 0 : (int64) toast_raw_datum_size(datum) - VARHDRSZ;
+}
+
+/* A value that does not need the segment any more. */
+static Datum
+mk_fetch_external(Datum datum, bool isnull)
+{
+	if (isnull || !VARATT_IS_EXTERNAL(DatumGetPointer(datum)))
+		return datum;
+	return PointerGetDatum(
+		detoast_external_attr((struct varlena *) DatumGetPointer(datum)));
+}
+
+static int64
+mk_scan_record(MkScan *s, MkLogRecord *r)
+{
+	slot_getallattrs(s->slot);
+	r->offset = s->offset;
+	r->ts = DatumGetTimestampTz(s->slot->tts_values[Anum_record_ts - 1]);
+	r->record.key = s->slot->tts_values[Anum_record_key - 1];
+	r->record.key_isnull = s->slot->tts_isnull[Anum_record_key - 1];
+	r->record.value = s->slot->tts_values[Anum_record_value - 1];
+	r->record.value_isnull = s->slot->tts_isnull[Anum_record_value - 1];
+	r->record.headers = s->slot->tts_values[Anum_record_headers - 1];
+	r->record.headers_isnull = s->slot->tts_isnull[Anum_record_headers - 1];
+	return mk_bytes(r->record.key, r->record.key_isnull) +
+		mk_bytes(r->record.value, r->record.value_isnull) +
+		mk_bytes(r->record.headers, r->record.headers_isnull);
+}
+
+/*
+ * Goes on from a committed row that lies above a gap, without handing it out,
+ * for as many rows as the call may still return.  The highest committed row:
+ * what is missing below it in the next look is a hole.
+ */
+static int64
+mk_look_ahead(MkScan *s, int64 max_records)
+{
+	int64 sure = s->offset;
+
+	while (--max_records > 0 && mk_scan_next(s, ForwardScanDirection) &&
+		   !TransactionIdIsValid(s->undecided))
+		sure = s->offset;
+	return sure;
+}
+
+/*
+ * Hands out the records from start on; see mk_log_read.  Without a snapshot,
+ * what is decided counts as seen.  Returns how many there were.
+ */
+static int64
+mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
+			int64 max_records, int64 max_bytes, Snapshot snapshot,
+			MkLogSink sink, void *arg)
+{
+	int64 records = topic->segment_records;
+	int64 newest = mk_catalog_newest_segment(topic->topic_id, partition);
+	int64 next = start; /* the offset to come */
+	int64 sure = start; /* what is missing below is a hole */
+	int64 found = 0;
+	int64 bytes = 0;
+	bool done = false;
+	MemoryContext record_context;
+	MemoryContext old;
+
+	record_context = AllocSetContextCreate(
+		CurrentMemoryContext, "minikafka record", ALLOCSET_DEFAULT_SIZES);
+	for (int64 k = next / records; !done && k <= newest; k++)
+	{
+		MkScan s;
+
+		if (!mk_scan_begin(&s, topic, partition, k, next))
+		{
+			mk_log_check_dropped(topic, partition, k);
+			continue;
+		}
+		while (!done && mk_scan_next(&s, ForwardScanDirection))
+		{
+			MkLogRecord r;
+
+			if (TransactionIdIsValid(s.undecided) ||
+				(snapshot != NULL &&
+				 !table_tuple_satisfies_snapshot(s.segment.rel, s.slot,
+												 snapshot)))
+			{
+				done = true;
+				break;
+			}
+			if (s.offset > next && s.offset > sure)
+			{
+				/* look again, from the segment of the first missing one */
+				sure = mk_look_ahead(&s, max_records - found);
+				k = next / records - 1;
+				break;
+			}
+
+			bytes += mk_scan_record(&s, &r);
+			if (found > 0 && bytes > max_bytes)
+			{
+				done = true;
+				break;
+			}
+			old = MemoryContextSwitchTo(record_context);
+			r.record.key = mk_fetch_external(r.record.key, r.record.key_isnull);
+			r.record.value =
+				mk_fetch_external(r.record.value, r.record.value_isnull);
+			r.record.headers =
+				mk_fetch_external(r.record.headers, r.record.headers_isnull);
+			done = !sink(&r, arg);
+			MemoryContextSwitchTo(old);
+			MemoryContextReset(record_context);
+			if (done)
+				break;
+			found++;
+			next = s.offset + 1;
+			done = found >= max_records;
+		}
+		mk_scan_end(&s);
+	}
+	MemoryContextDelete(record_context);
+	return found;
+}
+
+void
+mk_log_read(const MkTopic *topic, int32 partition, int64 start,
+			int64 max_records, int64 max_bytes, Snapshot snapshot,
+			MkLogSink sink, void *arg)
+{
+	int64 log_start = mk_log_start(topic, partition, mk_hint(topic, partition));
+	TransactionId *xids;
+
+	if (start < log_start)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
+			 errmsg("offset " INT64_FORMAT " is below " INT64_FORMAT
+					", the log start of topic \"%s\" partition %d",
+					start, log_start, NameStr(topic->name), partition),
+			 errhint("Go on where your reset policy says; minikafka.offsets() "
+					 "gives the log start and the end.")));
+
+	/*
+	 * Past the end there are records only while something is in flight; else
+	 * finding one shows that the start is not beyond the end.
+	 */
+	if ((!RecoveryInProgress() &&
+		 mk_lock_in_flight_holders(topic->topic_id, partition, &xids) > 0 &&
+		 start > mk_log_end(topic, partition)) ||
+		(mk_log_walk(topic, partition, start, max_records, max_bytes, snapshot,
+					 sink, arg) == 0 &&
+		 start > mk_log_end(topic, partition) && !RecoveryInProgress()))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
+			 errmsg("offset " INT64_FORMAT " is beyond " INT64_FORMAT
+					", the end of topic \"%s\" partition %d",
+					start, mk_log_end(topic, partition), NameStr(topic->name),
+					partition),
+			 errhint("Go on where your reset policy says; minikafka.offsets() "
+					 "gives the log start and the end.")));
+}
+
+typedef struct MkFirst
+{
+	int64 offset;
+	TimestampTz ts;
+} MkFirst;
+
+static bool
+mk_take_first(const MkLogRecord *record, void *arg)
+{
+	MkFirst *first = arg;
+
+	first->offset = record->offset;
+	first->ts = record->ts;
+	return true;
+}
+
+bool
+mk_log_time(const MkTopic *topic, int32 partition, int64 offset, int64 *found,
+			TimestampTz *ts)
+{
+	MkFirst first;
+
+	if (mk_log_walk(topic, partition, offset, 1, 0, NULL, mk_take_first,
+					&first) == 0)
+		return false;
+	*found = first.offset;
+	*ts = first.ts;
+	return true;
+}
+
+int64
+mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts)
+{
+	int64 low = mk_log_start(topic, partition, mk_hint(topic, partition));
+	int64 high = mk_log_end(topic, partition);
+	int64 result = -1;
+
+	/* times never go back along a partition */
+	while (low < high)
+	{
+		int64 middle = low + (high - low) / 2;
+		int64 found;
+		TimestampTz found_ts;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!mk_log_time(topic, partition, middle, &found, &found_ts) ||
+			found >= high)
+			high = middle;
+		else if (found_ts >= ts)
+		{
+			result = found;
+			high = middle;
+		}
+		else
+			low = found + 1;
+	}
+	return result;
+}
+
+/* ---------------------------------------------------------------------------
+ * Checking
+ */
+
+typedef struct MkCheck
+{
+	int32 partition;
+	int64 next;
+	TimestampTz ts;
+	MkLogProblem report;
+	void *arg;
+} MkCheck;
+
+static void
+mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
+{
+	TimestampTz ts = DatumGetTimestampTz(mk_scan_column(s, Anum_record_ts));
+	int32 partition = DatumGetInt32(mk_scan_column(s, Anum_record_partition));
+
+	if (s->offset < from || s->offset >= to)
+	{
+		c->report(
+			"error", c->partition, s->offset,
+			psprintf("offset is in table \"%s\", which holds " INT64_FORMAT
+					 " to " INT64_FORMAT,
+					 RelationGetRelationName(s->segment.rel), from, to - 1),
+			c->arg);
+		return;
+	}
+	if (partition != c->partition)
+		c->report("error", c->partition, s->offset,
+				  psprintf("record says it is of partition %d", partition),
+				  c->arg);
+	if (ts < c->ts)
+		c->report("error", c->partition, s->offset,
+				  "ts is before that of the record before", c->arg);
+	else
+		c->ts = ts;
+	if (s->offset > c->next)
+		c->report(
+			"notice", c->partition, c->next,
+			psprintf("hole of " INT64_FORMAT " offsets", s->offset - c->next),
+			c->arg);
+	c->next = s->offset + 1;
+}
+
+void
+mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
+			 MkLogProblem report, void *arg)
+{
+	MkCheck c = {partition, 0, DT_NOBEGIN, report, arg};
+	int64 records = topic->segment_records;
+	int64 *segments;
+	int n;
+
+	c.next = mk_log_start(topic, partition, mk_hint(topic, partition));
+	n = mk_catalog_segments(topic->topic_id, partition, &segments);
+	if (n == 0)
+		report("error", partition, -1, "partition has no segment", arg);
+	for (int i = 0; i < n; i++)
+	{
+		int64 from = segments[i] * records;
+		bool missing;
+		const char *problem;
+		MkScan s;
+
+		problem = mk_segment_problem(topic, partition, segments[i], &missing);
+		if (problem != NULL)
+			report("error", partition, from, problem, arg);
+		if (i > 0 && segments[i] != segments[i - 1] + 1 && from > c.next)
+			report("notice", partition, c.next,
+				   psprintf("hole of " INT64_FORMAT " offsets", from - c.next),
+				   arg);
+		if (missing || problem != NULL ||
+			!mk_scan_begin(&s, topic, partition, segments[i], PG_INT64_MIN))
+		{
+			c.next = Max(c.next, from + records);
+			continue;
+		}
+		while (mk_scan_next(&s, ForwardScanDirection))
+		{
+			/* rows below the log start are removed sooner or later */
+			if (!TransactionIdIsValid(s.undecided) &&
+				table_tuple_satisfies_snapshot(s.segment.rel, s.slot,
+											   snapshot) &&
+				(s.offset >= c.next || s.offset < from))
+				mk_check_row(&c, &s, from, from + records);
+		}
+		mk_scan_end(&s);
+	}
+}

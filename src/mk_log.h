@@ -1,0 +1,127 @@
+/*
+ * mk_log.h
+ *		The log of a partition: its end, reading it, appending to it.
+ */
+#ifndef MK_LOG_H
+#define MK_LOG_H
+
+#include "datatype/timestamp.h"
+#include "utils/snapshot.h"
+
+#include "mk_catalog.h"
+
+/* To be called once, in _PG_init. */
+extern void mk_log_init(void);
+
+/* ---------------------------------------------------------------------------
+ * Appending: the caller holds mk_lock_sequence
+ */
+
+/* The most records that are appended at once. */
+#define MK_LOG_BATCH 1000
+
+typedef struct MkRecord
+{
+	Datum key; /* bytea */
+	Datum value; /* bytea */
+	Datum headers; /* jsonb */
+	bool key_isnull;
+	bool value_isnull;
+	bool headers_isnull;
+} MkRecord;
+
+typedef struct MkTail
+{
+	int64 next_offset;
+	TimestampTz ts; /* of the last record, DT_NOBEGIN if none */
+} MkTail;
+
+typedef struct MkAppender MkAppender;
+
+/*
+ * Where the next record goes: past every row that is there, also those of
+ * transactions that are still committing, and not below the log start.
+ */
+extern void mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail);
+
+/*
+ * Sees to it that there are segments for the offsets first to first + n - 1.
+ * True if it made one, which nobody else can see before this transaction has
+ * ended: then keep the sequencing lock to the end.
+ */
+extern bool
+mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n);
+
+/*
+ * Makes the next segment ahead of need, if the offset last lies in the second
+ * half of the newest one and nobody else is at it.
+ */
+extern void
+mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last);
+
+/*
+ * Appends records, in batches of at most MK_LOG_BATCH, from the tail on.
+ * ts is the time of all of them; it is raised to the tail's.  All memory is in
+ * the context of mk_log_append_begin's call.
+ */
+extern MkAppender *mk_log_append_begin(const MkTopic *topic, int32 partition,
+									   const MkTail *tail, TimestampTz ts);
+extern void mk_log_append(MkAppender *appender, const MkRecord *records, int n);
+extern void mk_log_append_end(MkAppender *appender);
+
+/* ---------------------------------------------------------------------------
+ * Reading
+ */
+
+typedef struct MkLogRecord
+{
+	int64 offset;
+	TimestampTz ts;
+	MkRecord record;
+} MkLogRecord;
+
+/*
+ * Gets each record; the values live until it returns.  False to stop before
+ * this record.
+ */
+typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
+
+/*
+ * The end: the first undecided offset.  Where nothing is committing, the
+ * tail.  Constant time then; else it looks at the records in flight.
+ */
+extern int64 mk_log_end(const MkTopic *topic, int32 partition);
+
+/*
+ * Hands the decided records from "start" on to the sink, in order and without
+ * a gap but for holes: at most max_records, and after the first at most
+ * max_bytes of keys, values and headers.  Stops at the first undecided record
+ * and at the first that the snapshot does not see.  Raises MK001 when start
+ * lies outside the log, except for a start beyond the end on a standby, which
+ * may lag behind what its reader has seen elsewhere.
+ */
+extern void mk_log_read(const MkTopic *topic, int32 partition, int64 start,
+						int64 max_records, int64 max_bytes, Snapshot snapshot,
+						MkLogSink sink, void *arg);
+
+/* The time of the first decided record at or after offset; false if none. */
+extern bool mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
+						int64 *found, TimestampTz *ts);
+
+/* The first record of a time at or after ts, or -1. */
+extern int64
+mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts);
+
+/* ---------------------------------------------------------------------------
+ * Checking
+ */
+
+/* What check_topic reports; severity is "error" or "notice". */
+typedef void (*MkLogProblem)(const char *severity, int32 partition,
+							 int64 offset, const char *problem, void *arg);
+
+/* Reads the whole of a partition; an offset below 0 means none. */
+extern void mk_log_check(const MkTopic *topic, int32 partition,
+						 Snapshot snapshot, MkLogProblem report, void *arg);
+
+#endif /* MK_LOG_H */

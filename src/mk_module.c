@@ -1,0 +1,27 @@
+/*
+ * mk_module.c
+ *		The library: what is done once when a backend loads it.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+
+#include "mk_catalog.h"
+#include "mk_guc.h"
+#include "mk_log.h"
+#include "mk_segment.h"
+#include "mk_xact.h"
+
+PG_MODULE_MAGIC;
+
+void _PG_init(void);
+
+void
+_PG_init(void)
+{
+	mk_guc_init();
+	mk_catalog_init();
+	mk_segment_init();
+	mk_log_init();
+	mk_xact_init();
+}

@@ -1,0 +1,376 @@
+/*
+ * mk_segment.c
+ *		The tables of a partition: its own, and its segments'.
+ *
+ * The owner of a topic owns these tables too, and may alter them.  So a
+ * segment's shape is checked whenever its relcache entry is new, before a row
+ * of it is read or written without the executor's care.
+ *
+ * A new table is made as the superuser, since nobody else may create in the
+ * schema, and with columns spelled out, so that nothing of the owner's is
+ * run; it is attached as the owner of the table above, whose expressions the
+ * planner may evaluate then.  It is made alone and then attached, because
+ * PARTITION OF would lock the table above against everybody.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_opclass_d.h"
+#include "catalog/pg_opfamily_d.h"
+#include "catalog/pg_type_d.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+
+#include "mk_ddl.h"
+#include "mk_segment.h"
+
+/* A segment whose table was found sound. */
+typedef struct MkSoundSegment
+{
+	Oid relid; /* hash key */
+	bool valid;
+	Oid pkey;
+} MkSoundSegment;
+
+static HTAB *mk_sound = NULL;
+
+static void
+mk_segment_relcache_callback(Datum arg, Oid relid)
+{
+	MkSoundSegment *entry;
+
+	if (!OidIsValid(relid))
+	{
+		HASH_SEQ_STATUS status;
+
+		hash_seq_init(&status, mk_sound);
+		while ((entry = hash_seq_search(&status)) != NULL)
+			entry->valid = false;
+		return;
+	}
+	entry = hash_search(mk_sound, &relid, HASH_FIND, NULL);
+	if (entry != NULL)
+		entry->valid = false;
+}
+
+void
+mk_segment_init(void)
+{
+	HASHCTL ctl = {0};
+
+	ctl.keysize = sizeof(Oid);
+	ctl.entrysize = sizeof(MkSoundSegment);
+	ctl.hcxt = TopMemoryContext;
+	mk_sound = hash_create("minikafka segments", 64, &ctl,
+						   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	CacheRegisterRelcacheCallback(mk_segment_relcache_callback, (Datum) 0);
+}
+
+/* ---------------------------------------------------------------------------
+ * Names
+ */
+
+static Oid
+mk_segment_relid(const MkTopic *topic, int32 partition, int64 segment)
+{
+	char name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), "p%d_%d_" INT64_FORMAT, topic->topic_id,
+			 partition, segment);
+	return get_relname_relid(name, mk_catalog_data_namespace());
+}
+
+static Oid
+mk_partition_relid(const MkTopic *topic, int32 partition)
+{
+	char name[NAMEDATALEN];
+
+	snprintf(name, sizeof(name), "p%d_%d", topic->topic_id, partition);
+	return get_relname_relid(name, mk_catalog_data_namespace());
+}
+
+/* ---------------------------------------------------------------------------
+ * Opening
+ */
+
+/*
+ * The primary key of a segment, or InvalidOid and what is wrong in *problem.
+ */
+static Oid
+mk_segment_check(Relation rel, const char **problem)
+{
+	static const struct
+	{
+		const char *name;
+		Oid type;
+	} columns[Natts_record] = {
+		{"offset", INT8OID}, {"ts", TIMESTAMPTZOID}, {"partition", INT4OID},
+		{"key", BYTEAOID},   {"value", BYTEAOID},    {"headers", JSONBOID},
+	};
+	TupleDesc desc = RelationGetDescr(rel);
+	List *indexes;
+	ListCell *lc;
+
+	*problem = NULL;
+	if (rel->rd_rel->relkind != RELKIND_RELATION ||
+		rel->rd_rel->relam != HEAP_TABLE_AM_OID)
+		*problem = "It is not a heap table.";
+	else if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		*problem = "It is not logged.";
+	else if (desc->natts != Natts_record)
+		*problem = "It has other columns than it was made with.";
+	for (int i = 0; *problem == NULL && i < Natts_record; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped || att->atttypid != columns[i].type ||
+			strcmp(NameStr(att->attname), columns[i].name) != 0)
+			*problem =
+				psprintf("Its column %d is not \"%s\" of type %s.", i + 1,
+						 columns[i].name, format_type_be(columns[i].type));
+	}
+	if (*problem != NULL)
+		return InvalidOid;
+
+	indexes = RelationGetIndexList(rel);
+	foreach (lc, indexes)
+	{
+		Relation index = index_open(lfirst_oid(lc), AccessShareLock);
+		Form_pg_index form = index->rd_index;
+		bool serves = form->indisprimary && form->indisvalid &&
+			form->indisready && form->indimmediate && form->indnkeyatts == 1 &&
+			form->indkey.values[0] == Anum_record_offset &&
+			index->rd_rel->relam == BTREE_AM_OID &&
+			index->rd_opfamily[0] == INTEGER_BTREE_FAM_OID &&
+			index->rd_indoption[0] == 0;
+
+		index_close(index, AccessShareLock);
+		if (serves)
+			return lfirst_oid(lc);
+	}
+	*problem = "It has no valid primary key (\"offset\").";
+	return InvalidOid;
+}
+
+bool
+mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
+				LOCKMODE lockmode, MkSegment *result)
+{
+	Oid relid;
+	MkSoundSegment *sound;
+
+	/* the name is looked up again after the lock, as RangeVarGetRelid does */
+	for (;;)
+	{
+		relid = mk_segment_relid(topic, partition, segment);
+		if (!OidIsValid(relid))
+			return false;
+		LockRelationOid(relid, lockmode);
+		if (relid == mk_segment_relid(topic, partition, segment))
+			break;
+		UnlockRelationOid(relid, lockmode);
+	}
+	result->rel = table_open(relid, NoLock);
+	result->lockmode = lockmode;
+
+	sound = hash_search(mk_sound, &relid, HASH_FIND, NULL);
+	if (unlikely(sound == NULL || !sound->valid))
+	{
+		const char *problem;
+		Oid pkey = mk_segment_check(result->rel, &problem);
+		bool found;
+
+		if (!OidIsValid(pkey))
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"%s\" of topic \"%s\" was altered",
+						RelationGetRelationName(result->rel),
+						NameStr(topic->name)),
+				 errdetail_internal("%s", problem),
+				 errhint("Undo the change with ALTER TABLE; "
+						 "minikafka.check_topic() shows what else is wrong.")));
+		sound = hash_search(mk_sound, &relid, HASH_ENTER, &found);
+		sound->pkey = pkey;
+		sound->valid = true;
+	}
+	result->pkey = index_open(sound->pkey, lockmode);
+	return true;
+}
+
+void
+mk_segment_close(MkSegment *segment, bool keep_lock)
+{
+	LOCKMODE lockmode = keep_lock ? NoLock : segment->lockmode;
+
+	index_close(segment->pkey, lockmode);
+	table_close(segment->rel, lockmode);
+}
+
+void
+mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment)
+{
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+		 errmsg("table \"p%d_%d_" INT64_FORMAT "\" of topic \"%s\" is missing",
+				topic->topic_id, partition, segment, NameStr(topic->name)),
+		 errhint("Somebody dropped it; minikafka.check_topic() shows what else "
+				 "is wrong.")));
+}
+
+const char *
+mk_segment_problem(const MkTopic *topic, int32 partition, int64 segment,
+				   bool *missing)
+{
+	Oid relid = mk_segment_relid(topic, partition, segment);
+	Relation rel =
+		OidIsValid(relid) ? try_relation_open(relid, AccessShareLock) : NULL;
+	const char *problem;
+
+	*missing = rel == NULL;
+	if (rel == NULL)
+		return psprintf("table \"p%d_%d_" INT64_FORMAT "\" is missing",
+						topic->topic_id, partition, segment);
+	(void) mk_segment_check(rel, &problem);
+	if (problem != NULL)
+		problem = psprintf("table \"%s\" was altered: %s",
+						   RelationGetRelationName(rel), problem);
+	else if (!rel->rd_rel->relispartition)
+		problem = psprintf("table \"%s\" is not attached",
+						   RelationGetRelationName(rel));
+	relation_close(rel, AccessShareLock);
+	return problem;
+}
+
+/* ---------------------------------------------------------------------------
+ * Making
+ */
+
+/* The owner or the tablespace of a table that exists. */
+static Form_pg_class
+mk_class(Oid relid, HeapTuple *tuple)
+{
+	*tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	if (!HeapTupleIsValid(*tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	return (Form_pg_class) GETSTRUCT(*tuple);
+}
+
+static Oid
+mk_owner(Oid relid)
+{
+	HeapTuple tuple;
+	Oid owner = mk_class(relid, &tuple)->relowner;
+
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+static Oid
+mk_tablespace(Oid relid)
+{
+	HeapTuple tuple;
+	Oid tablespace = mk_class(relid, &tuple)->reltablespace;
+
+	ReleaseSysCache(tuple);
+	return tablespace;
+}
+
+void
+mk_segment_refuse_writes(const char *qualified_name)
+{
+	mk_ddl_as_superuser(InvalidOid,
+						"CREATE TRIGGER minikafka_refuse_write "
+						"BEFORE INSERT OR UPDATE OR DELETE OR TRUNCATE ON %s "
+						"FOR EACH STATEMENT "
+						"EXECUTE FUNCTION minikafka.refuse_write()",
+						qualified_name);
+}
+
+/* Gives a table just made to the owner of the one above, and attaches it. */
+static void
+mk_attach(Oid parent, const char *parent_name, const char *name,
+		  const char *bounds)
+{
+	Oid owner = mk_owner(parent);
+
+	mk_ddl_as_superuser(InvalidOid, "ALTER TABLE %s OWNER TO %s", name,
+						quote_identifier(GetUserNameFromId(owner, false)));
+	mk_segment_refuse_writes(name);
+	mk_ddl_as_owner(owner, "ALTER TABLE %s ATTACH PARTITION %s FOR VALUES %s",
+					parent_name, name, bounds);
+}
+
+bool
+mk_segment_make(const MkTopic *topic, int32 partition, int64 segment,
+				bool if_free)
+{
+	Oid parent = mk_partition_relid(topic, partition);
+	int64 records = topic->segment_records;
+	char *parent_name;
+	char *name;
+
+	if (!OidIsValid(parent))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table \"p%d_%d\" of topic \"%s\" is missing",
+						topic->topic_id, partition, NameStr(topic->name)),
+				 errhint("Somebody dropped it; minikafka.check_topic() shows "
+						 "what else is wrong.")));
+
+	/* the mode that ATTACH PARTITION takes */
+	if (!if_free)
+		LockRelationOid(parent, ShareUpdateExclusiveLock);
+	else if (!ConditionalLockRelationOid(parent, ShareUpdateExclusiveLock))
+		return false;
+
+	parent_name = psprintf("minikafka_data.p%d_%d", topic->topic_id, partition);
+	name = psprintf("%s_" INT64_FORMAT, parent_name, segment);
+
+	/*
+	 * Dead rows at the end of a log lengthen each look at its end, so vacuum
+	 * soon; but never cut the file, which would need an exclusive lock.
+	 */
+	mk_ddl_as_superuser(mk_tablespace(topic->relid),
+						"CREATE TABLE %s (" MK_RECORD_COLUMNS
+						", PRIMARY KEY (\"offset\")) WITH ("
+						"autovacuum_vacuum_scale_factor = 0, "
+						"autovacuum_vacuum_threshold = 5000, "
+						"vacuum_truncate = false)",
+						name);
+	mk_attach(parent, parent_name, name,
+			  psprintf("FROM (" INT64_FORMAT ") TO (" INT64_FORMAT ")",
+					   segment * records, (segment + 1) * records));
+	mk_catalog_segment_insert(topic->topic_id, partition, segment);
+	return true;
+}
+
+void
+mk_segment_make_partition(const MkTopic *topic, int32 partition)
+{
+	char *topic_name =
+		psprintf("minikafka_topics.%s", quote_identifier(NameStr(topic->name)));
+	char *name = psprintf("minikafka_data.p%d_%d", topic->topic_id, partition);
+
+	mk_ddl_as_superuser(mk_tablespace(topic->relid),
+						"CREATE TABLE %s (" MK_RECORD_COLUMNS
+						") PARTITION BY RANGE (\"offset\")",
+						name);
+	mk_attach(topic->relid, topic_name, name, psprintf("IN (%d)", partition));
+	mk_catalog_partition_insert(topic->topic_id, partition);
+	mk_segment_make(topic, partition, 0, false);
+}

@@ -1,0 +1,80 @@
+/*
+ * mk_segment.h
+ *		The tables of a partition: its own, and its segments'.
+ *
+ * Segment k of a topic with s records a segment holds the offsets from k*s to
+ * (k+1)*s - 1.
+ */
+#ifndef MK_SEGMENT_H
+#define MK_SEGMENT_H
+
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+
+#include "mk_catalog.h"
+
+/* The columns of a segment, and of all tables above it */
+enum
+{
+	Anum_record_offset = 1,
+	Anum_record_ts,
+	Anum_record_partition,
+	Anum_record_key,
+	Anum_record_value,
+	Anum_record_headers,
+	Natts_record = Anum_record_headers
+};
+
+/* The column list for CREATE TABLE. */
+#define MK_RECORD_COLUMNS                   \
+	"\"offset\" pg_catalog.int8 NOT NULL, " \
+	"ts pg_catalog.timestamptz NOT NULL, "  \
+	"partition pg_catalog.int4 NOT NULL, "  \
+	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
+
+typedef struct MkSegment
+{
+	Relation rel;
+	Relation pkey;
+	LOCKMODE lockmode;
+} MkSegment;
+
+/* To be called once, in _PG_init. */
+extern void mk_segment_init(void);
+
+/*
+ * Opens a segment and its primary key.  False if there is no such table;
+ * raises 55000 if somebody altered it so that it cannot serve.
+ */
+extern bool
+mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
+				LOCKMODE lockmode, MkSegment *result);
+/* Closes it; the lock is let go unless keep_lock. */
+extern void mk_segment_close(MkSegment *segment, bool keep_lock);
+
+/* Raises 55000 for a segment that should be there and is not. */
+extern void mk_segment_missing(const MkTopic *topic, int32 partition,
+							   int64 segment) pg_attribute_noreturn();
+
+/*
+ * What is wrong with a segment's table, as a sentence, NULL if nothing; for
+ * check_topic.  "missing" when there is no such table.
+ */
+extern const char *mk_segment_problem(const MkTopic *topic, int32 partition,
+									  int64 segment, bool *missing);
+
+/*
+ * Makes the table of a segment; the caller holds mk_lock_maker.  With
+ * "if_free" only if that needs no wait for the lock of the partition's table;
+ * returns whether it was made.
+ */
+extern bool mk_segment_make(const MkTopic *topic, int32 partition,
+							int64 segment, bool if_free);
+
+/* Makes a partition's table with its first segment, and their rows. */
+extern void mk_segment_make_partition(const MkTopic *topic, int32 partition);
+
+/* Makes the trigger that refuses direct writes, on a table just made. */
+extern void mk_segment_refuse_writes(const char *qualified_name);
+
+#endif /* MK_SEGMENT_H */

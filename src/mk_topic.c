@@ -1,0 +1,482 @@
+/*
+ * mk_topic.c
+ *		Topics: finding one with a right to it, making, changing, dropping.
+ *
+ * A topic is a table: its name, its owner and its rights are the table's.
+ * Changes to a topic take the lock that ALTER TABLE would take on the table;
+ * making one takes the lock on its name, since there is no table yet.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/twophase.h"
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "common/md5.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/lock.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rls.h"
+#include "utils/syscache.h"
+
+#include "mk_clock.h"
+#include "mk_compat.h"
+#include "mk_ddl.h"
+#include "mk_errors.h"
+#include "mk_lock.h"
+#include "mk_log.h"
+#include "mk_murmur2.h"
+#include "mk_segment.h"
+#include "mk_topic.h"
+#include "mk_xact.h"
+
+/* ---------------------------------------------------------------------------
+ * Finding
+ */
+
+static void
+mk_topic_not_found(const char *name)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("topic \"%s\" does not exist", name),
+			 errhint("Use minikafka.create_topic() to make it; view "
+					 "minikafka.topics shows what there is.")));
+}
+
+/* NULL if there is none; an error for a table that is no topic. */
+static MkTopic *
+mk_topic_find(const char *name)
+{
+	Oid relid = get_relname_relid(name, mk_catalog_topics_namespace());
+	MkTopic *topic;
+
+	if (!OidIsValid(relid))
+		return NULL;
+	topic = mk_catalog_topic(relid);
+	if (topic == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" in schema \"minikafka_topics\" is not a "
+						"topic of this database",
+						name),
+				 errhint("On a logical subscriber records arrive in the order "
+						 "of commit: read the table itself there.")));
+	return topic;
+}
+
+/*
+ * The right is remembered with the topic, until something about the topic or
+ * a role's membership changes.
+ */
+static void
+mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
+{
+	Oid user = GetUserId();
+	uint64 generation = mk_catalog_generation();
+	AclMode found;
+	int rls;
+
+	if (likely(topic->acl_user == user && topic->acl_generation == generation &&
+			   (topic->acl_mode & mode) != 0))
+		return;
+
+	found = pg_class_aclmask(topic->relid, user, mode, ACLMASK_ANY);
+	if (found == 0)
+	{
+		if (monitored && has_privs_of_role(user, ROLE_PG_MONITOR))
+			return;
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for topic \"%s\"", NameStr(topic->name)),
+			 errhint("Use GRANT %s ON minikafka_topics.%s.",
+					 (mode & ACL_INSERT)       ? "INSERT"
+						 : (mode & ACL_DELETE) ? "DELETE"
+											   : "SELECT",
+					 quote_identifier(NameStr(topic->name)))));
+	}
+
+	rls = check_enable_rls(topic->relid, InvalidOid, true);
+	if (rls == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("row-level security is not supported on topic \"%s\"",
+						NameStr(topic->name)),
+				 errhint("Make a topic for each audience instead.")));
+	if (rls == RLS_NONE)
+	{
+		if (topic->acl_user != user || topic->acl_generation != generation)
+			topic->acl_mode = 0;
+		topic->acl_user = user;
+		topic->acl_generation = generation;
+		topic->acl_mode |= found;
+	}
+}
+
+static MkTopic *
+mk_topic_get_internal(const char *name, int length, AclMode mode,
+					  bool monitored)
+{
+	/* the last one that was asked for */
+	static char last_name[NAMEDATALEN];
+	static int last_length = -1;
+	static MkTopic *last_topic = NULL;
+	static uint64 last_generation = 0;
+
+	if (length != last_length || last_generation != mk_catalog_generation() ||
+		memcmp(name, last_name, length) != 0)
+	{
+		char *terminated = pnstrdup(name, length);
+		MkTopic *topic;
+
+		last_length = -1;
+		topic = length < NAMEDATALEN ? mk_topic_find(terminated) : NULL;
+		if (topic == NULL)
+			mk_topic_not_found(terminated);
+		memcpy(last_name, name, length);
+		last_topic = topic;
+		last_generation = mk_catalog_generation();
+		last_length = length;
+		pfree(terminated);
+	}
+	mk_topic_check_right(last_topic, mode, monitored);
+	return last_topic;
+}
+
+MkTopic *
+mk_topic_get(const char *name, int length, AclMode mode)
+{
+	return mk_topic_get_internal(name, length, mode, false);
+}
+
+MkTopic *
+mk_topic_get_monitored(const char *name, int length, AclMode mode)
+{
+	return mk_topic_get_internal(name, length, mode, true);
+}
+
+void
+mk_topic_check_partition(const MkTopic *topic, int32 partition)
+{
+	if (partition < 0 || partition >= topic->npartitions)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("partition %d of topic \"%s\" does not exist", partition,
+					NameStr(topic->name)),
+			 errdetail("Its partitions are 0 to %d.", topic->npartitions - 1)));
+}
+
+int32
+mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length)
+{
+	if (topic->partitioner == MK_PARTITIONER_MD5)
+	{
+		unsigned char digest[MD5_DIGEST_LENGTH];
+		const char *error = NULL;
+
+		if (!pg_md5_binary(key, length, digest, &error))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not compute %s hash: %s", "MD5", error)));
+		return mk_md5_partition(digest, topic->npartitions);
+	}
+	return mk_murmur2_partition(mk_murmur2((const unsigned char *) key, length),
+								topic->npartitions);
+}
+
+/* ---------------------------------------------------------------------------
+ * Making and changing
+ */
+
+void
+mk_topic_check_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	if (length < 1 || length >= NAMEDATALEN ||
+		strspn(name,
+			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "abcdefghijklmnopqrstuvwxyz0123456789._-") != length ||
+		strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid topic name \"%s\"", name),
+			 errhint("A topic's name has 1 to %d of the characters A-Z, a-z, "
+					 "0-9, \".\", \"_\" and \"-\", and is not \".\" or \"..\".",
+					 NAMEDATALEN - 1)));
+}
+
+void
+mk_topic_check_number(const char *option, int64 value, int64 least, int64 most)
+{
+	if (value < least || value > most)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg(INT64_FORMAT " is outside the valid range for \"%s\"",
+					value, option),
+			 errhint("It must be from " INT64_FORMAT " to " INT64_FORMAT ".",
+					 least, most)));
+}
+
+/*
+ * Says at once when there is no room in the lock table for so many segments:
+ * each has a table, a primary key, and a TOAST table with its index.
+ */
+static void
+mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
+{
+	int64 needed = 1 + partitions + 4 * segments;
+	int64 backends = MaxBackends + max_prepared_xacts;
+
+	if (needed > max_locks_per_xact * backends)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg(
+				 "topic \"%s\" has more tables than one transaction can lock",
+				 name),
+			 errdetail("About " INT64_FORMAT
+					   " locks are needed, and there is room for " INT64_FORMAT
+					   ".",
+					   needed, max_locks_per_xact * backends),
+			 errhint("Raise \"max_locks_per_transaction\" to " INT64_FORMAT
+					 " or more and restart the server.",
+					 needed / backends + 1)));
+}
+
+void
+mk_topic_create(const char *name, const MkTopicOptions *options,
+				bool if_not_exists)
+{
+	Oid namespace = mk_catalog_topics_namespace();
+	char *table = psprintf("minikafka_topics.%s", quote_identifier(name));
+	Oid relid;
+	MkTopic *topic;
+
+	mk_topic_check_name(name);
+	if (mk_namespace_aclcheck(namespace, GetUserId(), ACL_CREATE) !=
+		ACLCHECK_OK)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied to create topic \"%s\"", name),
+				 errhint("Use GRANT CREATE ON SCHEMA minikafka_topics.")));
+
+	mk_lock_topic_name(name);
+	AcceptInvalidationMessages();
+	if (OidIsValid(get_relname_relid(name, namespace)))
+	{
+		ereport(if_not_exists ? NOTICE : ERROR,
+				(errcode(ERRCODE_DUPLICATE_OBJECT),
+				 if_not_exists
+					 ? errmsg("topic \"%s\" already exists, skipping", name)
+					 : errmsg("topic \"%s\" already exists", name)));
+		return;
+	}
+	mk_topic_check_locks(name, options->partitions, options->partitions);
+
+	mk_ddl_as_superuser(InvalidOid,
+						"CREATE TABLE %s (" MK_RECORD_COLUMNS
+						") PARTITION BY LIST (partition)",
+						table);
+	mk_ddl_as_superuser(
+		InvalidOid, "ALTER TABLE %s OWNER TO %s", table,
+		quote_identifier(GetUserNameFromId(GetUserId(), false)));
+	mk_segment_refuse_writes(table);
+	relid = get_relname_relid(name, namespace);
+	mk_catalog_topic_insert(mk_catalog_new_topic_id(), relid,
+							options->partitions, options->partitioner,
+							options->segment_records,
+							options->max_message_bytes, mk_clock_now());
+	topic = mk_catalog_topic(relid);
+	for (int32 i = 0; i < options->partitions; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		mk_segment_make_partition(topic, i);
+	}
+}
+
+MkTopic *
+mk_topic_lock_owned(const char *name, bool missing_ok)
+{
+	MkTopic *topic = mk_topic_find(name);
+	Oid owner;
+	HeapTuple tuple;
+
+	if (topic == NULL)
+	{
+		if (!missing_ok)
+			mk_topic_not_found(name);
+		ereport(NOTICE,
+				(errmsg("topic \"%s\" does not exist, skipping", name)));
+		return NULL;
+	}
+
+	/* the right first, so that nobody else can make the topic wait */
+	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(topic->relid));
+	if (!HeapTupleIsValid(tuple))
+		mk_topic_not_found(name);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	if (!has_privs_of_role(GetUserId(), owner))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of topic \"%s\"", name)));
+
+	LockRelationOid(topic->relid, ShareUpdateExclusiveLock);
+	topic = mk_catalog_topic(topic->relid);
+	if (topic == NULL)
+		mk_topic_not_found(name);
+	return topic;
+}
+
+void
+mk_topic_set_max_message_bytes(const char *name, int32 value)
+{
+	MkTopic *topic = mk_topic_lock_owned(name, false);
+
+	mk_catalog_topic_update(topic, topic->npartitions, value);
+}
+
+void
+mk_topic_add_partitions(const char *name, int32 total)
+{
+	MkTopic *topic = mk_topic_lock_owned(name, false);
+	int32 first = topic->npartitions;
+
+	if (total < first)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("topic \"%s\" has %d partitions already", name, first),
+				 errhint("The number of partitions can only grow.")));
+	if (total == first)
+		return;
+	mk_topic_check_locks(name, total - first, total - first);
+
+	for (int32 i = first; i < total; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		mk_segment_make_partition(topic, i);
+	}
+	mk_catalog_topic_update(topic, total, topic->max_message_bytes);
+	ereport(
+		NOTICE,
+		(errmsg("keys of topic \"%s\" may go to other partitions from now on",
+				name),
+		 errdetail("There were %d partitions and now there are %d.", first,
+				   total)));
+}
+
+void
+mk_topic_drop(const char *name, bool if_exists)
+{
+	MkTopic *topic = mk_topic_lock_owned(name, if_exists);
+	int64 nsegments = 0;
+
+	if (topic == NULL)
+		return;
+	for (int32 i = 0; i < topic->npartitions; i++)
+	{
+		int64 *segments;
+
+		nsegments += mk_catalog_segments(topic->topic_id, i, &segments);
+		pfree(segments);
+	}
+	mk_topic_check_locks(name, topic->npartitions, nsegments);
+
+	/*
+	 * Who is sequencing comes first, and who comes later finds no topic.
+	 * Without this a committer and the DROP could wait for each other.
+	 */
+	for (int32 i = 0; i < topic->npartitions; i++)
+		mk_lock_sequence(topic->topic_id, i);
+	mk_catalog_topic_delete(topic->topic_id);
+	mk_ddl_as_owner(GetUserId(), "DROP TABLE minikafka_topics.%s",
+					quote_identifier(name));
+}
+
+/* ---------------------------------------------------------------------------
+ * Deleting records
+ */
+
+typedef struct MkDeleteNote
+{
+	MkTopic *topic;
+	int32 topic_id;
+	int32 partition;
+	int64 log_start;
+} MkDeleteNote;
+
+static int
+mk_delete_compare(const void *a, const void *b)
+{
+	const MkDeleteNote *na = a;
+	const MkDeleteNote *nb = b;
+
+	if (na->topic_id != nb->topic_id)
+		return na->topic_id < nb->topic_id ? -1 : 1;
+	return na->partition - nb->partition;
+}
+
+static void
+mk_delete_lock(void *note)
+{
+	MkDeleteNote *n = note;
+
+	mk_lock_log_start(n->topic_id, n->partition);
+}
+
+static void
+mk_delete_write(void *note)
+{
+	MkDeleteNote *n = note;
+
+	if (n->log_start > mk_catalog_log_start(n->topic_id, n->partition))
+		mk_catalog_log_start_update(n->topic_id, n->partition, n->log_start);
+}
+
+static const MkNoteKind mk_delete_kind = {.rank = 1,
+										  .compare = mk_delete_compare,
+										  .lock = mk_delete_lock,
+										  .write = mk_delete_write};
+
+int64
+mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)
+{
+	MkDeleteNote *note;
+	MkDeleteNote *before;
+	int64 end = mk_log_end(topic, partition);
+	int64 log_start = mk_catalog_log_start(topic->topic_id, partition);
+
+	if (before_offset > end)
+		ereport(ERROR,
+				(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
+				 errmsg("offset " INT64_FORMAT " is beyond " INT64_FORMAT
+						", the end of topic \"%s\" partition %d",
+						before_offset, end, NameStr(topic->name), partition),
+				 errhint("Use -1 to delete all records.")));
+	if (before_offset < -1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("offset " INT64_FORMAT " is negative", before_offset),
+				 errhint("Use -1 to delete all records.")));
+
+	note = MemoryContextAlloc(mk_xact_context(), sizeof(MkDeleteNote));
+	note->topic = topic;
+	note->topic_id = topic->topic_id;
+	note->partition = partition;
+	note->log_start = before_offset == -1 ? end : Max(before_offset, log_start);
+	before = mk_xact_find_note(&mk_delete_kind, note);
+	if (before != NULL)
+		note->log_start = Max(note->log_start, before->log_start);
+	mk_xact_note(&mk_delete_kind, note);
+	return note->log_start;
+}

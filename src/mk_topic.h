@@ -1,0 +1,70 @@
+/*
+ * mk_topic.h
+ *		Topics: finding one with a right to it, making, changing, dropping.
+ */
+#ifndef MK_TOPIC_H
+#define MK_TOPIC_H
+
+#include "nodes/parsenodes.h"
+
+#include "mk_catalog.h"
+
+#define MK_TOPIC_MAX_PARTITIONS        10000
+#define MK_TOPIC_MAX_SEGMENT_RECORDS   INT64CONST(1000000000)
+#define MK_TOPIC_MAX_MESSAGE_BYTES     1000000000
+#define MK_TOPIC_DEFAULT_MESSAGE_BYTES 1048588
+
+/*
+ * The topic of this name, which need not end in a NUL.  The caller must have
+ * one of the rights of "mode" on its table (ACL_INSERT to produce, ACL_SELECT
+ * to consume, ACL_DELETE to delete records), else 42501.  42704 if there is
+ * none, 0A000 where row-level security would apply.
+ */
+extern MkTopic *mk_topic_get(const char *name, int length, AclMode mode);
+
+/* Like it, for members of pg_monitor without any right. */
+extern MkTopic *
+mk_topic_get_monitored(const char *name, int length, AclMode mode);
+
+/* 42704 unless the topic has this partition. */
+extern void mk_topic_check_partition(const MkTopic *topic, int32 partition);
+
+/* Where a key goes. */
+extern int32
+mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length);
+
+typedef struct MkTopicOptions
+{
+	int32 partitions;
+	int64 segment_records;
+	int32 max_message_bytes;
+	const char *partitioner;
+} MkTopicOptions;
+
+/* 22023 for a name that no topic can have. */
+extern void mk_topic_check_name(const char *name);
+
+/* 22023 for a number that is out of bounds. */
+extern void
+mk_topic_check_number(const char *option, int64 value, int64 least, int64 most);
+
+extern void mk_topic_create(const char *name, const MkTopicOptions *options,
+							bool if_not_exists);
+extern void mk_topic_set_max_message_bytes(const char *name, int32 value);
+extern void mk_topic_add_partitions(const char *name, int32 total);
+extern void mk_topic_drop(const char *name, bool if_exists);
+
+/*
+ * 42501 unless the caller owns the topic; the topic, locked against other
+ * changes.  NULL if there is none and missing_ok.
+ */
+extern MkTopic *mk_topic_lock_owned(const char *name, bool missing_ok);
+
+/*
+ * Notes that the log start is to move to before_offset (-1: to the end) at
+ * commit; the new log start.
+ */
+extern int64
+mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset);
+
+#endif /* MK_TOPIC_H */

@@ -1,0 +1,839 @@
+/*
+ * mk_xact.c
+ *		What a transaction has to do when it commits.
+ *
+ * send() and its like only take notes here.  Records go to one tuplestore,
+ * which spills to disk; each rolled back subtransaction leaves a range of void
+ * records in it.  Everything else is a note in a list.  The stack of levels
+ * says where each subtransaction's began, as async.c does for its
+ * notifications; a level is made when a subtransaction first notes something.
+ *
+ * At commit (XACT_EVENT_PRE_COMMIT), in three passes:
+ *
+ * 1. Lock and check everything: the notes' locks, then the sequencing locks of
+ *	  the touched partitions, each in ascending order, so that two
+ *	  transactions can never deadlock here.  Then what can fail has been
+ *	  tried, and nothing has been written (but for segments that were needed,
+ *	  whose making rolls back).
+ * 2. Write: the notes, then the records, at the tail of each partition.
+ * 3. Let go: take the in-flight locks, to the end of the transaction, and
+ *	  release the sequencing locks, before the flush of WAL.
+ *
+ * Pass 3 keeps the sequencing lock of a partition, to the end, where others
+ * could not go on yet: where it wrote into a segment that it made itself; and
+ * everywhere in a SERIALIZABLE transaction, which can still fail; and
+ * append(), which took it before, holds it twice.
+ *
+ * What fails after pass 2 leaves the offsets free, unless a later transaction
+ * has taken higher ones by then: that leaves a hole, over which readers step.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "catalog/pg_type_d.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+
+#include "mk_clock.h"
+#include "mk_lock.h"
+#include "mk_log.h"
+#include "mk_xact.h"
+
+/* Reading back the buffer: at most so many bytes a batch, and one record. */
+#define MK_BATCH_BYTES (256 * 1024)
+
+/* The columns of the buffer */
+enum
+{
+	Anum_buffer_part = 1, /* index into parts */
+	Anum_buffer_key,
+	Anum_buffer_value,
+	Anum_buffer_headers,
+	Natts_buffer = Anum_buffer_headers
+};
+
+/* A partition that the transaction has sent to. */
+typedef struct MkPart
+{
+	MkTopic *topic;
+	int32 topic_id; /* as when it was first sent to */
+	int32 partition;
+
+	/* append() took the sequencing lock in this level, and this base */
+	int append_level; /* 0: it did not */
+	MkTail append_tail;
+
+	/* during commit */
+	int64 records;
+	MkTail tail;
+	bool made_segment;
+	MkAppender *appender;
+	int first; /* of the batch, -1: none */
+	int last;
+} MkPart;
+
+/* A topic that the transaction has sent to. */
+typedef struct MkTouched
+{
+	MkTopic *topic;
+	int32 sticky; /* -1: not chosen yet */
+	int npartitions;
+	int *part; /* index into parts, -1: not touched */
+} MkTouched;
+
+typedef struct MkNote
+{
+	const MkNoteKind *kind;
+	void *note;
+	int position;
+} MkNote;
+
+/* What one level of subtransactions has noted. */
+typedef struct MkLevel
+{
+	struct MkLevel *upper;
+	int nesting;
+	int64 first_record;
+	int first_note;
+	int ncounts;
+	int64 *counts; /* live records, for each part */
+} MkLevel;
+
+typedef struct MkRange
+{
+	int64 first;
+	int64 end;
+} MkRange;
+
+/* All of it; NULL while there is none.  In TopTransactionContext. */
+typedef struct MkPending
+{
+	MkLevel *level;
+	int nparts;
+	int parts_room;
+	MkPart *parts;
+	List *touched; /* of MkTouched */
+	MkTouched *last_touched;
+
+	Tuplestorestate *buffer;
+	TupleDesc desc;
+	int64 nrecords; /* in the buffer, with the void ones */
+	int nvoid;
+	int void_room;
+	MkRange *voids; /* ascending */
+
+	int nnotes;
+	int notes_room;
+	MkNote *notes;
+
+	bool sequenced;
+	int nsent;
+	MkSent *sent; /* in TopMemoryContext */
+} MkPending;
+
+static MkPending *mk_pending = NULL;
+
+/* What last_sent() shows; in TopMemoryContext. */
+static int mk_nlast_sent = 0;
+static MkSent *mk_last_sent = NULL;
+
+/* Where the session's sticky partitions stand. */
+static uint32 mk_sticky_counter = 0;
+
+/* ---------------------------------------------------------------------------
+ * Taking notes
+ */
+
+void
+mk_xact_check_writable(const char *function)
+{
+	PreventCommandIfReadOnly(function);
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfParallelMode(function);
+	if (mk_pending != NULL && mk_pending->sequenced)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot execute %s while the transaction is committing",
+						function),
+				 errdetail("Its records have been sequenced.")));
+}
+
+MemoryContext
+mk_xact_context(void)
+{
+	return TopTransactionContext;
+}
+
+/* The notes of the transaction, with a level for the current nesting. */
+static MkPending *
+mk_xact_pending(void)
+{
+	int nesting = GetCurrentTransactionNestLevel();
+	MkPending *p = mk_pending;
+	MkLevel *level;
+
+	if (p == NULL)
+		p = mk_pending =
+			MemoryContextAllocZero(TopTransactionContext, sizeof(MkPending));
+	if (p->level != NULL && p->level->nesting == nesting)
+		return p;
+
+	level = MemoryContextAllocZero(TopTransactionContext, sizeof(MkLevel));
+	level->upper = p->level;
+	level->nesting = nesting;
+	level->first_record = p->nrecords;
+	level->first_note = p->nnotes;
+	p->level = level;
+	return p;
+}
+
+/* Room for n more, in an array of the transaction's. */
+static void *
+mk_grow(void *array, int n, int *room, Size size)
+{
+	if (n < *room)
+		return array;
+	*room = Max(8, 2 * n);
+	return array == NULL
+		? MemoryContextAlloc(TopTransactionContext, *room * size)
+		: repalloc_huge(array, *room * size);
+}
+
+void
+mk_xact_note(const MkNoteKind *kind, void *note)
+{
+	MkPending *p = mk_xact_pending();
+	MkNote *last = p->nnotes > 0 ? &p->notes[p->nnotes - 1] : NULL;
+
+	/* a loop that notes the same again and again takes no memory */
+	if (p->nnotes > p->level->first_note && last->kind == kind &&
+		kind->compare(last->note, note) == 0)
+	{
+		last->note = note;
+		return;
+	}
+	p->notes = mk_grow(p->notes, p->nnotes, &p->notes_room, sizeof(MkNote));
+	p->notes[p->nnotes].kind = kind;
+	p->notes[p->nnotes].note = note;
+	p->notes[p->nnotes].position = p->nnotes;
+	p->nnotes++;
+}
+
+void *
+mk_xact_find_note(const MkNoteKind *kind, const void *like)
+{
+	if (mk_pending == NULL)
+		return NULL;
+	for (int i = mk_pending->nnotes - 1; i >= 0; i--)
+	{
+		MkNote *note = &mk_pending->notes[i];
+
+		if (note->kind == kind && kind->compare(note->note, like) == 0)
+			return note->note;
+	}
+	return NULL;
+}
+
+static MkTouched *
+mk_xact_touch(MkPending *p, MkTopic *topic)
+{
+	MkTouched *t = p->last_touched;
+	ListCell *lc;
+	MemoryContext old;
+
+	if (likely(t != NULL && t->topic == topic))
+		return t;
+
+	foreach (lc, p->touched)
+	{
+		t = lfirst(lc);
+		if (t->topic == topic)
+		{
+			p->last_touched = t;
+			return t;
+		}
+	}
+
+	old = MemoryContextSwitchTo(TopTransactionContext);
+	t = palloc0(sizeof(MkTouched));
+	t->topic = topic;
+	t->sticky = -1;
+	p->touched = lappend(p->touched, t);
+	p->last_touched = t;
+	MemoryContextSwitchTo(old);
+	return t;
+}
+
+static int
+mk_xact_part(MkPending *p, MkTopic *topic, int32 partition)
+{
+	MkTouched *t = mk_xact_touch(p, topic);
+	MkPart *part;
+
+	if (unlikely(partition >= t->npartitions))
+	{
+		int n = Max(topic->npartitions, partition + 1);
+
+		t->part = t->part == NULL
+			? MemoryContextAlloc(TopTransactionContext, n * sizeof(int))
+			: repalloc(t->part, n * sizeof(int));
+		while (t->npartitions < n)
+			t->part[t->npartitions++] = -1;
+	}
+	if (likely(t->part[partition] >= 0))
+		return t->part[partition];
+
+	p->parts = mk_grow(p->parts, p->nparts, &p->parts_room, sizeof(MkPart));
+	part = &p->parts[p->nparts];
+	memset(part, 0, sizeof(*part));
+	part->topic = topic;
+	part->topic_id = topic->topic_id;
+	part->partition = partition;
+	t->part[partition] = p->nparts;
+	return p->nparts++;
+}
+
+int32
+mk_xact_sticky_partition(MkTopic *topic)
+{
+	MkTouched *t = mk_xact_touch(mk_xact_pending(), topic);
+
+	if (t->sticky < 0)
+	{
+		if (mk_sticky_counter == 0)
+			mk_sticky_counter = (uint32) MyProcPid;
+		t->sticky = mk_sticky_counter++ % topic->npartitions;
+	}
+	return t->sticky;
+}
+
+static void
+mk_xact_begin_buffer(MkPending *p)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopTransactionContext);
+	ResourceOwner old_owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = TopTransactionResourceOwner;
+	p->desc = CreateTemplateTupleDesc(Natts_buffer);
+	TupleDescInitEntry(p->desc, Anum_buffer_part, "part", INT4OID, -1, 0);
+	TupleDescInitEntry(p->desc, Anum_buffer_key, "key", BYTEAOID, -1, 0);
+	TupleDescInitEntry(p->desc, Anum_buffer_value, "value", BYTEAOID, -1, 0);
+	TupleDescInitEntry(p->desc, Anum_buffer_headers, "headers", JSONBOID, -1,
+					   0);
+	p->buffer = tuplestore_begin_heap(false, false, work_mem);
+	CurrentResourceOwner = old_owner;
+	MemoryContextSwitchTo(old);
+}
+
+void
+mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
+{
+	MkPending *p = mk_xact_pending();
+	MkLevel *level = p->level;
+	int part = mk_xact_part(p, topic, partition);
+	Datum values[Natts_buffer];
+	bool nulls[Natts_buffer];
+
+	if (p->buffer == NULL)
+		mk_xact_begin_buffer(p);
+	values[Anum_buffer_part - 1] = Int32GetDatum(part);
+	values[Anum_buffer_key - 1] = record->key;
+	values[Anum_buffer_value - 1] = record->value;
+	values[Anum_buffer_headers - 1] = record->headers;
+	nulls[Anum_buffer_part - 1] = false;
+	nulls[Anum_buffer_key - 1] = record->key_isnull;
+	nulls[Anum_buffer_value - 1] = record->value_isnull;
+	nulls[Anum_buffer_headers - 1] = record->headers_isnull;
+
+	if (unlikely(part >= level->ncounts))
+	{
+		int n = p->parts_room;
+
+		level->counts = level->counts == NULL
+			? MemoryContextAlloc(TopTransactionContext, n * sizeof(int64))
+			: repalloc(level->counts, n * sizeof(int64));
+		while (level->ncounts < n)
+			level->counts[level->ncounts++] = 0;
+	}
+	tuplestore_putvalues(p->buffer, p->desc, values, nulls);
+	p->nrecords++;
+	level->counts[part]++;
+}
+
+/* The live records of a part. */
+static int64
+mk_xact_count(MkPending *p, int part)
+{
+	int64 n = 0;
+
+	for (MkLevel *level = p->level; level != NULL; level = level->upper)
+		if (part < level->ncounts)
+			n += level->counts[part];
+	return n;
+}
+
+/* A topic that was dropped since it was sent to is an error. */
+static void
+mk_xact_check_topic(MkTopic *topic, int32 topic_id)
+{
+	MkTopic *now;
+
+	/* an advisory lock does not do it */
+	AcceptInvalidationMessages();
+	now = mk_catalog_topic(topic->relid);
+	if (now == NULL || now->topic_id != topic_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
+				 errdetail(
+					 "It was dropped after this transaction had sent to it.")));
+}
+
+int64
+mk_xact_next_offset(MkTopic *topic, int32 partition)
+{
+	MkPending *p = mk_xact_pending();
+	int part = mk_xact_part(p, topic, partition);
+	int32 topic_id = p->parts[part].topic_id;
+
+	/*
+	 * A lock that was taken in a subtransaction went with it; and so long as
+	 * it is held the base holds, also when a transaction that was still
+	 * committing fails.
+	 */
+	if (p->parts[part].append_level == 0)
+	{
+		MkTail tail;
+
+		mk_lock_sequence(topic_id, partition);
+		mk_xact_check_topic(topic, topic_id);
+		mk_log_tail(topic, partition, &tail);
+		p->parts[part].append_tail = tail;
+		p->parts[part].append_level = p->level->nesting;
+	}
+	return p->parts[part].append_tail.next_offset + mk_xact_count(p, part);
+}
+
+/* ---------------------------------------------------------------------------
+ * Subtransactions
+ */
+
+static void
+mk_xact_merge_level(MkPending *p)
+{
+	MkLevel *level = p->level;
+	MkLevel *upper = level->upper;
+	int nesting = level->nesting - 1;
+
+	for (int i = 0; i < p->nparts; i++)
+		if (p->parts[i].append_level > nesting)
+			p->parts[i].append_level = nesting;
+
+	if (upper == NULL || upper->nesting < nesting)
+	{
+		level->nesting = nesting;
+		return;
+	}
+	if (upper->ncounts < level->ncounts)
+	{
+		int64 *counts = upper->counts;
+		int n = upper->ncounts;
+
+		upper->counts = level->counts;
+		upper->ncounts = level->ncounts;
+		level->counts = counts;
+		level->ncounts = n;
+	}
+	for (int i = 0; i < level->ncounts; i++)
+		upper->counts[i] += level->counts[i];
+	if (level->counts != NULL)
+		pfree(level->counts);
+	p->level = upper;
+	pfree(level);
+}
+
+static void
+mk_xact_drop_level(MkPending *p)
+{
+	MkLevel *level = p->level;
+
+	for (int i = 0; i < p->nparts; i++)
+		if (p->parts[i].append_level >= level->nesting)
+			p->parts[i].append_level = 0;
+
+	p->nnotes = level->first_note;
+	if (p->nrecords > level->first_record)
+	{
+		/* ranges that lie inside are swallowed */
+		while (p->nvoid > 0 &&
+			   p->voids[p->nvoid - 1].first >= level->first_record)
+			p->nvoid--;
+		if (level->first_record == 0)
+		{
+			tuplestore_clear(p->buffer);
+			p->nrecords = 0;
+		}
+		else if (p->nvoid > 0 &&
+				 p->voids[p->nvoid - 1].end == level->first_record)
+			p->voids[p->nvoid - 1].end = p->nrecords;
+		else
+		{
+			p->voids =
+				mk_grow(p->voids, p->nvoid, &p->void_room, sizeof(MkRange));
+			p->voids[p->nvoid].first = level->first_record;
+			p->voids[p->nvoid].end = p->nrecords;
+			p->nvoid++;
+		}
+	}
+	p->level = level->upper;
+	if (level->counts != NULL)
+		pfree(level->counts);
+	pfree(level);
+}
+
+static void
+mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
+					SubTransactionId parentSubid, void *arg)
+{
+	MkPending *p = mk_pending;
+
+	if (p == NULL || p->level == NULL ||
+		p->level->nesting < GetCurrentTransactionNestLevel())
+		return;
+	if (event == SUBXACT_EVENT_COMMIT_SUB)
+		mk_xact_merge_level(p);
+	else if (event == SUBXACT_EVENT_ABORT_SUB)
+		mk_xact_drop_level(p);
+}
+
+/* ---------------------------------------------------------------------------
+ * Committing
+ */
+
+static int
+mk_compare_notes(const void *a, const void *b)
+{
+	const MkNote *na = a;
+	const MkNote *nb = b;
+	int c = na->kind->rank - nb->kind->rank;
+
+	if (c == 0)
+		c = na->kind->compare(na->note, nb->note);
+	return c != 0 ? c : na->position - nb->position;
+}
+
+static int
+mk_compare_parts(const void *a, const void *b)
+{
+	const MkPart *pa = *(MkPart *const *) a;
+	const MkPart *pb = *(MkPart *const *) b;
+
+	if (pa->topic_id != pb->topic_id)
+		return pa->topic_id < pb->topic_id ? -1 : 1;
+	return pa->partition - pb->partition;
+}
+
+/* Orders the notes, and keeps the last of those that compare equal. */
+static void
+mk_xact_order_notes(MkPending *p)
+{
+	int n = 0;
+
+	qsort(p->notes, p->nnotes, sizeof(MkNote), mk_compare_notes);
+	for (int i = 0; i < p->nnotes; i++)
+	{
+		if (n > 0 && p->notes[n - 1].kind == p->notes[i].kind &&
+			p->notes[i].kind->compare(p->notes[n - 1].note, p->notes[i].note) ==
+				0)
+			n--;
+		p->notes[n++] = p->notes[i];
+	}
+	p->nnotes = n;
+}
+
+/* The touched partitions that have live records, in order. */
+static MkPart **
+mk_xact_order_parts(MkPending *p, int *nparts)
+{
+	MkPart **parts = palloc(p->nparts * sizeof(MkPart *));
+	int n = 0;
+
+	for (int i = 0; i < p->nparts; i++)
+	{
+		p->parts[i].records = mk_xact_count(p, i);
+		if (p->parts[i].records > 0)
+			parts[n++] = &p->parts[i];
+	}
+	if (n > 1)
+		qsort(parts, n, sizeof(MkPart *), mk_compare_parts);
+	*nparts = n;
+	return parts;
+}
+
+/* Pass 1, for one partition. */
+static void
+mk_xact_lock_part(MkPart *part)
+{
+	mk_lock_sequence(part->topic_id, part->partition);
+	mk_xact_check_topic(part->topic, part->topic_id);
+	mk_log_tail(part->topic, part->partition, &part->tail);
+	if (part->append_level > 0)
+		part->tail = part->append_tail;
+	part->made_segment = mk_log_reserve(part->topic, part->partition,
+										part->tail.next_offset, part->records);
+}
+
+/*
+ * Pass 2, for the records.  One walk through the buffer; each batch is dealt
+ * out to the partitions.
+ */
+static void
+mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
+{
+	TupleTableSlot **slots = NULL;
+	MkRecord *records;
+	int *next;
+	MkRecord *run;
+	int nslots = 0;
+	int room = (int) Min(p->nrecords, MK_LOG_BATCH);
+	int64 position = 0;
+	int v = 0;
+	bool more = true;
+	TimestampTz now = mk_clock_now();
+
+	slots = palloc(room * sizeof(TupleTableSlot *));
+	records = palloc(room * sizeof(MkRecord));
+	next = palloc(room * sizeof(int));
+	run = nparts > 1 ? palloc(room * sizeof(MkRecord)) : NULL;
+	for (int i = 0; i < nparts; i++)
+		parts[i]->appender = mk_log_append_begin(
+			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now);
+
+	tuplestore_rescan(p->buffer);
+	while (more)
+	{
+		int n = 0;
+		Size bytes = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < nparts; i++)
+			parts[i]->first = -1;
+		while (n < room && bytes < MK_BATCH_BYTES)
+		{
+			TupleTableSlot *slot;
+			MkPart *part;
+
+			if (n == nslots)
+				slots[nslots++] =
+					MakeSingleTupleTableSlot(p->desc, &TTSOpsMinimalTuple);
+			slot = slots[n];
+			more = tuplestore_gettupleslot(p->buffer, true, false, slot);
+			if (!more)
+				break;
+			while (v < p->nvoid && position >= p->voids[v].end)
+				v++;
+			if (v < p->nvoid && position >= p->voids[v].first)
+			{
+				position++;
+				continue;
+			}
+			position++;
+
+			slot_getallattrs(slot);
+			records[n].key = slot->tts_values[Anum_buffer_key - 1];
+			records[n].key_isnull = slot->tts_isnull[Anum_buffer_key - 1];
+			records[n].value = slot->tts_values[Anum_buffer_value - 1];
+			records[n].value_isnull = slot->tts_isnull[Anum_buffer_value - 1];
+			records[n].headers = slot->tts_values[Anum_buffer_headers - 1];
+			records[n].headers_isnull =
+				slot->tts_isnull[Anum_buffer_headers - 1];
+			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
+
+			part = &p->parts[DatumGetInt32(
+				slot->tts_values[Anum_buffer_part - 1])];
+			if (part->first < 0)
+				part->first = n;
+			else
+				next[part->last] = n;
+			part->last = n;
+			next[n++] = -1;
+		}
+
+		if (nparts == 1)
+			mk_log_append(parts[0]->appender, records, n);
+		else
+			for (int i = 0; i < nparts; i++)
+			{
+				int nrun = 0;
+
+				for (int j = parts[i]->first; j >= 0; j = next[j])
+					run[nrun++] = records[j];
+				mk_log_append(parts[i]->appender, run, nrun);
+			}
+		for (int i = 0; i < n; i++)
+			ExecClearTuple(slots[i]);
+	}
+
+	for (int i = 0; i < nslots; i++)
+		ExecDropSingleTupleTableSlot(slots[i]);
+	for (int i = 0; i < nparts; i++)
+		mk_log_append_end(parts[i]->appender);
+}
+
+/* What last_sent() is to show; must not fail later, so it is made now. */
+static void
+mk_xact_note_sent(MkPending *p, MkPart **parts, int nparts)
+{
+	p->sent = MemoryContextAlloc(TopMemoryContext, nparts * sizeof(MkSent));
+	p->nsent = nparts;
+	for (int i = 0; i < nparts; i++)
+	{
+		p->sent[i].topic = parts[i]->topic->name;
+		p->sent[i].partition = parts[i]->partition;
+		p->sent[i].base_offset = parts[i]->tail.next_offset;
+		p->sent[i].records = parts[i]->records;
+	}
+}
+
+static void
+mk_xact_commit_records(MkPending *p)
+{
+	MkPart **parts;
+	int nparts;
+
+	/* pass 1 */
+	parts = mk_xact_order_parts(p, &nparts);
+	for (int i = 0; i < nparts; i++)
+		mk_xact_lock_part(parts[i]);
+
+	/*
+	 * The tails may have gone back while we waited for the later locks, if
+	 * somebody failed who was committing.
+	 */
+	for (int i = 0; i < nparts - 1; i++)
+		if (parts[i]->append_level == 0)
+			mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
+
+	/* pass 2 */
+	for (int i = 0; i < p->nnotes; i++)
+		if (p->notes[i].kind->write != NULL)
+			p->notes[i].kind->write(p->notes[i].note);
+	if (nparts == 0)
+		return;
+	mk_xact_write_records(p, parts, nparts);
+	mk_xact_note_sent(p, parts, nparts);
+
+	/* ahead of need, while the lock is still held: for the next one */
+	for (int i = 0; i < nparts; i++)
+		mk_log_make_ahead(parts[i]->topic, parts[i]->partition,
+						  parts[i]->tail.next_offset + parts[i]->records - 1);
+
+	/* pass 3 */
+	for (int i = 0; i < nparts; i++)
+		mk_lock_in_flight(parts[i]->topic_id, parts[i]->partition);
+	for (int i = 0; i < nparts; i++)
+		if (!parts[i]->made_segment && !IsolationIsSerializable())
+			mk_lock_sequence_release(parts[i]->topic_id, parts[i]->partition);
+}
+
+static void
+mk_xact_pre_commit(MkPending *p)
+{
+	MemoryContext context;
+	MemoryContext old;
+
+	p->sequenced = true;
+	context = AllocSetContextCreate(TopTransactionContext, "minikafka commit",
+									ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	PushActiveSnapshot(GetTransactionSnapshot());
+
+	mk_xact_order_notes(p);
+	for (int i = 0; i < p->nnotes; i++)
+		p->notes[i].kind->lock(p->notes[i].note);
+	mk_xact_commit_records(p);
+	if (p->buffer != NULL)
+		tuplestore_end(p->buffer);
+
+	PopActiveSnapshot();
+	CommandCounterIncrement();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+/* Whether anything is left that was not rolled back. */
+static bool
+mk_xact_is_empty(MkPending *p)
+{
+	if (p->nnotes > 0)
+		return false;
+	for (int i = 0; i < p->nparts; i++)
+		if (p->parts[i].append_level > 0 || mk_xact_count(p, i) > 0)
+			return false;
+	return true;
+}
+
+static void
+mk_xact_callback(XactEvent event, void *arg)
+{
+	MkPending *p = mk_pending;
+
+	if (p == NULL)
+		return;
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+			mk_xact_pre_commit(p);
+			break;
+		case XACT_EVENT_PRE_PREPARE:
+			if (!mk_xact_is_empty(p))
+				ereport(ERROR,
+						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						 errmsg("cannot PREPARE a transaction that has sent "
+								"records or committed offsets")));
+			if (p->buffer != NULL)
+				tuplestore_end(p->buffer);
+			break;
+		case XACT_EVENT_COMMIT:
+			if (p->sent != NULL)
+			{
+				if (mk_last_sent != NULL)
+					pfree(mk_last_sent);
+				mk_last_sent = p->sent;
+				mk_nlast_sent = p->nsent;
+			}
+			mk_pending = NULL;
+			break;
+		case XACT_EVENT_ABORT:
+			if (p->sent != NULL)
+				pfree(p->sent);
+			mk_pending = NULL;
+			break;
+		case XACT_EVENT_PREPARE:
+			mk_pending = NULL;
+			break;
+		default:
+			break;
+	}
+}
+
+const MkSent *
+mk_xact_last_sent(int *n)
+{
+	*n = mk_nlast_sent;
+	return mk_last_sent;
+}
+
+void
+mk_xact_init(void)
+{
+	RegisterXactCallback(mk_xact_callback, NULL);
+	RegisterSubXactCallback(mk_subxact_callback, NULL);
+}

@@ -1,0 +1,79 @@
+/*
+ * mk_xact.h
+ *		What a transaction has to do when it commits.
+ */
+#ifndef MK_XACT_H
+#define MK_XACT_H
+
+#include "mk_catalog.h"
+#include "mk_log.h"
+
+/* To be called once, in _PG_init. */
+extern void mk_xact_init(void);
+
+/* ---------------------------------------------------------------------------
+ * Records
+ */
+
+/*
+ * Raises an error where nothing may be noted any more: in a read-only
+ * transaction, in recovery, in a parallel operation, and after the
+ * transaction's records were sequenced.  "function" is for the message.
+ */
+extern void mk_xact_check_writable(const char *function);
+
+/* Notes a record, to be sent at commit.  The record is copied. */
+extern void
+mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record);
+
+/*
+ * The offset that the next mk_xact_send to this partition will have.  Takes
+ * the sequencing lock, to the end of the transaction.
+ */
+extern int64 mk_xact_next_offset(MkTopic *topic, int32 partition);
+
+/*
+ * The partition for records without a key: one for the transaction and the
+ * topic; the next transaction of the session takes the next one.
+ */
+extern int32 mk_xact_sticky_partition(MkTopic *topic);
+
+/* What the session's last committed transaction that sent has sent. */
+typedef struct MkSent
+{
+	NameData topic;
+	int32 partition;
+	int64 base_offset;
+	int64 records;
+} MkSent;
+
+extern const MkSent *mk_xact_last_sent(int *n);
+
+/* ---------------------------------------------------------------------------
+ * Notes: whatever else is to be done at commit
+ */
+
+/*
+ * A kind of note.  At commit all notes that were not rolled back are ordered
+ * by rank, then by "compare"; of those that compare equal the last counts.
+ * Then "lock" is called for each (it may fail), then, when all else is locked
+ * and checked, "write", if there is one.
+ */
+typedef struct MkNoteKind
+{
+	int rank;
+	int (*compare)(const void *a, const void *b);
+	void (*lock)(void *note);
+	void (*write)(void *note);
+} MkNoteKind;
+
+/* Where a note and all that it points to must be allocated. */
+extern MemoryContext mk_xact_context(void);
+
+/* Adds a note; function as for mk_xact_check_writable. */
+extern void mk_xact_note(const MkNoteKind *kind, void *note);
+
+/* The last note of this kind that compares equal to "like", or NULL. */
+extern void *mk_xact_find_note(const MkNoteKind *kind, const void *like);
+
+#endif /* MK_XACT_H */
