@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 
 #include "mk_api.h"
+#include "mk_compat.h"
 #include "mk_topic.h"
 
 void

@@ -37,7 +37,7 @@ extern int32
 mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);
 
 /* 0A000 for an argument or option that has no effect yet. */
-extern void mk_api_not_yet(const char *what) pg_attribute_noreturn();
+extern void mk_api_not_yet(const char *what);
 
 /*
  * A text as a bytea in UTF-8, and back.  From bytea, NULL if the bytes are no

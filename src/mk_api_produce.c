@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "mk_api.h"
+#include "mk_compat.h"
 #include "mk_headers.h"
 #include "mk_topic.h"
 #include "mk_xact.h"

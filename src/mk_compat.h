@@ -17,6 +17,7 @@
 
 #if PG_VERSION_NUM >= 160000
 #include "nodes/miscnodes.h"
+#include "varatt.h"
 #else
 #include "access/xact.h"
 #include "utils/resowner.h"
@@ -67,7 +68,7 @@ static inline bool
 mk_jsonb_in_safe(char *string, Datum *result)
 {
 #if PG_VERSION_NUM >= 160000
-	ErrorSaveContext escontext = {T_ErrorSaveContext};
+	ErrorSaveContext escontext = {.type = T_ErrorSaveContext};
 
 	return DirectInputFunctionCallSafe(jsonb_in, string, InvalidOid, -1,
 									   (Node *) &escontext, result);

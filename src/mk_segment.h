@@ -54,7 +54,7 @@ extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 
 /* Raises 55000 for a segment that should be there and is not. */
 extern void mk_segment_missing(const MkTopic *topic, int32 partition,
-							   int64 segment) pg_attribute_noreturn();
+							   int64 segment);
 
 /*
  * What is wrong with a segment's table, as a sentence, NULL if nothing; for
