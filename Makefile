@@ -99,9 +99,17 @@ pgtap:
 	  -c 'CREATE EXTENSION pgtap' -c 'CREATE EXTENSION minikafka'
 	pg_prove --psql-bin $(bindir)/psql -d $(PGTAP_DB) $(PROVE_FLAGS) $(PGTAP_TESTS)
 
+# Libraries for the TAP tests, which load them by path.
+TEST_MODULES = $(patsubst test/modules/%.c,tmp_check/modules/%.so,\
+                 $(wildcard test/modules/*.c))
+
+tmp_check/modules/%.so: test/modules/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CFLAGS_SL) $(CPPFLAGS) -shared $< -o $@
+
 # The environment is what PGXS sets for TAP_TESTS, which not every
 # installation of PostgreSQL enables.  TESTDIR is for 15, the others for 16 up.
-prove:
+prove: $(TEST_MODULES)
 	@mkdir -p tmp_check
 	PATH="$(bindir):$$PATH" PG_REGRESS='$(pg_regress_bin)' \
 	TESTDIR='$(CURDIR)' TESTDATADIR='$(CURDIR)/tmp_check' \

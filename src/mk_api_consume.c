@@ -19,6 +19,7 @@
 #include "mk_consumer.h"
 #include "mk_log.h"
 #include "mk_topic.h"
+#include "mk_try.h"
 #include "mk_xact.h"
 
 /* ---------------------------------------------------------------------------
@@ -172,25 +173,63 @@ mk_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls));
 }
 
-PG_FUNCTION_INFO_V1(minikafka_offsets);
-Datum
-minikafka_offsets(PG_FUNCTION_ARGS)
+typedef struct MkOffsets
 {
+	FunctionCallInfo fcinfo;
+	Datum values[2];
+	bool nulls[2];
+} MkOffsets;
+
+/* offsets(topic, partition) */
+static void
+mk_offsets(void *arg)
+{
+	MkOffsets *o = arg;
+	FunctionCallInfo fcinfo = o->fcinfo;
 	MkTopic *topic;
 	int32 partition;
 	text *name;
-	Datum values[2];
-	bool nulls[2] = {0};
 
-	mk_api_enter("offsets()");
 	mk_api_require(fcinfo, 0, "topic");
 	name = PG_GETARG_TEXT_PP(0);
 	topic = mk_topic_get_monitored(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name),
 								   ACL_SELECT);
 	partition = mk_api_partition(fcinfo, 1, topic);
-	values[1] = Int64GetDatum(mk_log_end(topic, partition));
-	values[0] = Int64GetDatum(mk_catalog_log_start(topic->topic_id, partition));
-	return mk_row(fcinfo, values, nulls);
+	o->values[1] = Int64GetDatum(mk_log_end(topic, partition));
+	o->values[0] = Int64GetDatum(mk_log_start(topic, partition));
+}
+
+PG_FUNCTION_INFO_V1(minikafka_offsets);
+Datum
+minikafka_offsets(PG_FUNCTION_ARGS)
+{
+	MkOffsets o = {.fcinfo = fcinfo};
+
+	mk_api_enter("offsets()");
+	mk_offsets(&o);
+	return mk_row(fcinfo, o.values, o.nulls);
+}
+
+/* What makes a topic unreadable, or makes it go away meanwhile. */
+static bool
+mk_is_unreadable(int sqlstate)
+{
+	return sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
+		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		sqlstate == ERRCODE_UNDEFINED_OBJECT;
+}
+
+/* The same for a view over all topics, of which one may be broken. */
+PG_FUNCTION_INFO_V1(minikafka_try_offsets);
+Datum
+minikafka_try_offsets(PG_FUNCTION_ARGS)
+{
+	MkOffsets o = {.fcinfo = fcinfo};
+
+	mk_api_enter("try_offsets()");
+	if (!mk_try(mk_offsets, &o, mk_is_unreadable))
+		memset(o.nulls, true, sizeof(o.nulls));
+	return mk_row(fcinfo, o.values, o.nulls);
 }
 
 PG_FUNCTION_INFO_V1(minikafka_offset_for_time);

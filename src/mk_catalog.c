@@ -33,6 +33,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_catalog.h"
+#include "mk_lock.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum
@@ -104,6 +105,7 @@ static struct
 
 static HTAB *mk_topics = NULL;
 static uint64 mk_generation = 1;
+static uint64 mk_invalidations = 0;
 
 /* ---------------------------------------------------------------------------
  * Caches
@@ -114,6 +116,7 @@ mk_catalog_relcache_callback(Datum arg, Oid relid)
 {
 	MkTopic *topic;
 
+	mk_invalidations++;
 	if (!OidIsValid(relid))
 	{
 		HASH_SEQ_STATUS status;
@@ -168,10 +171,9 @@ mk_catalog_generation(void)
 static void
 mk_catalog_load_oids(void)
 {
+	uint64 invalidations = mk_invalidations;
 	Oid namespace = get_namespace_oid("minikafka", true);
 
-	/* the callback may come in between: then the next look reads again */
-	mk_oids.valid = true;
 	mk_oids.topics_namespace = get_namespace_oid("minikafka_topics", true);
 	mk_oids.data_namespace = get_namespace_oid("minikafka_data", true);
 	for (int i = 0; i < MK_NUM_RELS; i++)
@@ -181,8 +183,6 @@ mk_catalog_load_oids(void)
 			mk_oids.relid[i] =
 				get_relname_relid(mk_relation_names[i], namespace);
 		if (!OidIsValid(mk_oids.relid[i]))
-		{
-			mk_oids.valid = false;
 			ereport(ERROR,
 					(errcode(ERRCODE_UNDEFINED_OBJECT),
 					 errmsg("extension \"minikafka\" is not installed in this "
@@ -190,8 +190,9 @@ mk_catalog_load_oids(void)
 					 errdetail("Its relation \"%s\" does not exist.",
 							   mk_relation_names[i]),
 					 errhint("Use CREATE EXTENSION minikafka.")));
-		}
 	}
+	/* else the next look reads again */
+	mk_oids.valid = mk_invalidations == invalidations;
 }
 
 Oid
@@ -331,20 +332,22 @@ mk_catalog_topic(Oid relid)
 	MkScan s;
 	HeapTuple tuple;
 	char *name;
+	uint64 generation;
 	bool found;
 
 	topic = hash_search(mk_topics, &relid, HASH_ENTER, &found);
 	if (found && topic->valid)
 		return topic;
+	if (!found)
+		memset((char *) topic + sizeof(Oid), 0, sizeof(MkTopic) - sizeof(Oid));
 
-	/* marked first: an invalidation that comes while the row is read counts */
-	topic->valid = true;
+	/* an invalidation that comes while the row is read counts */
+	generation = mk_generation;
 	tuple = mk_topic_scan(&s, relid, AccessShareLock);
 	name = tuple != NULL ? get_rel_name(relid) : NULL;
 	if (name == NULL)
 	{
 		mk_topic_scan_end(&s);
-		topic->valid = false;
 		if (!found)
 			hash_search(mk_topics, &relid, HASH_REMOVE, NULL);
 		return NULL;
@@ -366,7 +369,8 @@ mk_catalog_topic(Oid relid)
 	namestrcpy(&new.name, name);
 	mk_topic_scan_end(&s);
 
-	new.valid = topic->valid;
+	new.sticky = topic->sticky;
+	new.valid = mk_generation == generation;
 	*topic = new;
 	return topic;
 }
@@ -459,26 +463,34 @@ mk_catalog_topic_delete(int32 topic_id)
  * Partitions and segments
  */
 
+/* To be called before a partition's rows are changed. */
+static void
+mk_catalog_changing(const MkTopic *topic, int32 partition)
+{
+	mk_lock_changing(topic->topic_id, partition);
+	CacheInvalidateRelcacheByRelid(topic->relid);
+}
+
 void
-mk_catalog_partition_insert(int32 topic_id, int32 partition)
+mk_catalog_partition_insert(const MkTopic *topic, int32 partition)
 {
 	Datum values[Natts_partition];
 	bool nulls[Natts_partition] = {0};
 
-	values[Anum_partition_topic_id - 1] = Int32GetDatum(topic_id);
+	values[Anum_partition_topic_id - 1] = Int32GetDatum(topic->topic_id);
 	values[Anum_partition_partition - 1] = Int32GetDatum(partition);
 	values[Anum_partition_log_start_offset - 1] = Int64GetDatum(0);
 	mk_insert(MK_REL_PARTITION, values, nulls);
 }
 
 int64
-mk_catalog_log_start(int32 topic_id, int32 partition)
+mk_catalog_log_start(const MkTopic *topic, int32 partition)
 {
 	MkScan s;
 	HeapTuple tuple;
 	int64 log_start = 0;
 
-	mk_scan_begin(&s, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic_id,
+	mk_scan_begin(&s, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic->topic_id,
 				  partition);
 	tuple = systable_getnext_ordered(s.scan, ForwardScanDirection);
 	if (tuple != NULL)
@@ -489,7 +501,8 @@ mk_catalog_log_start(int32 topic_id, int32 partition)
 }
 
 void
-mk_catalog_log_start_update(int32 topic_id, int32 partition, int64 log_start)
+mk_catalog_log_start_update(const MkTopic *topic, int32 partition,
+							int64 log_start)
 {
 	MkScan s;
 	HeapTuple tuple;
@@ -497,8 +510,9 @@ mk_catalog_log_start_update(int32 topic_id, int32 partition, int64 log_start)
 	bool nulls[Natts_partition] = {0};
 	bool replace[Natts_partition] = {0};
 
+	mk_catalog_changing(topic, partition);
 	LockRelationOid(mk_catalog_relid(MK_REL_PARTITION), RowExclusiveLock);
-	mk_scan_begin(&s, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic_id,
+	mk_scan_begin(&s, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic->topic_id,
 				  partition);
 	tuple = systable_getnext_ordered(s.scan, ForwardScanDirection);
 	if (tuple != NULL)
@@ -514,25 +528,27 @@ mk_catalog_log_start_update(int32 topic_id, int32 partition, int64 log_start)
 }
 
 void
-mk_catalog_segment_insert(int32 topic_id, int32 partition, int64 segment)
+mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment)
 {
 	Datum values[Natts_segment];
 	bool nulls[Natts_segment] = {0};
 
-	values[Anum_segment_topic_id - 1] = Int32GetDatum(topic_id);
+	values[Anum_segment_topic_id - 1] = Int32GetDatum(topic->topic_id);
 	values[Anum_segment_partition - 1] = Int32GetDatum(partition);
 	values[Anum_segment_segment - 1] = Int64GetDatum(segment);
+	mk_catalog_changing(topic, partition);
 	mk_insert(MK_REL_SEGMENT, values, nulls);
 }
 
 int64
-mk_catalog_newest_segment(int32 topic_id, int32 partition)
+mk_catalog_newest_segment(const MkTopic *topic, int32 partition)
 {
 	MkScan s;
 	HeapTuple tuple;
 	int64 newest = -1;
 
-	mk_scan_begin(&s, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic_id, partition);
+	mk_scan_begin(&s, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic->topic_id,
+				  partition);
 	tuple = systable_getnext_ordered(s.scan, BackwardScanDirection);
 	if (tuple != NULL)
 		newest = DatumGetInt64(mk_column(&s, tuple, Anum_segment_segment));
@@ -541,7 +557,7 @@ mk_catalog_newest_segment(int32 topic_id, int32 partition)
 }
 
 int
-mk_catalog_segments(int32 topic_id, int32 partition, int64 **segments)
+mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 {
 	MkScan s;
 	HeapTuple tuple;
@@ -549,7 +565,8 @@ mk_catalog_segments(int32 topic_id, int32 partition, int64 **segments)
 	int room = 16;
 
 	*segments = palloc(room * sizeof(int64));
-	mk_scan_begin(&s, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic_id, partition);
+	mk_scan_begin(&s, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic->topic_id,
+				  partition);
 	while ((tuple = systable_getnext_ordered(s.scan, ForwardScanDirection)) !=
 		   NULL)
 	{

@@ -32,6 +32,7 @@ typedef struct MkTopic
 	MkPartitioner partitioner;
 	int64 segment_records;
 	NameData name;
+	uint32 sticky; /* where the session's next sticky partition is */
 	/* rights that were found, whose and when; see mk_topic_check_right */
 	Oid acl_user;
 	uint32 acl_mode;
@@ -97,19 +98,24 @@ extern void mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
 /* Removes all rows about a topic, also those of its groups' progress. */
 extern void mk_catalog_topic_delete(int32 topic_id);
 
-extern void mk_catalog_partition_insert(int32 topic_id, int32 partition);
-extern int64 mk_catalog_log_start(int32 topic_id, int32 partition);
+/*
+ * Rows of a partition.  Whoever changes them holds mk_lock_changing, and sends
+ * an invalidation of the topic, so mk_catalog_generation tells when they may
+ * have changed.
+ */
+extern void mk_catalog_partition_insert(const MkTopic *topic, int32 partition);
+extern int64 mk_catalog_log_start(const MkTopic *topic, int32 partition);
 /* The caller holds mk_lock_log_start. */
-extern void
-mk_catalog_log_start_update(int32 topic_id, int32 partition, int64 log_start);
+extern void mk_catalog_log_start_update(const MkTopic *topic, int32 partition,
+										int64 log_start);
 
 extern void
-mk_catalog_segment_insert(int32 topic_id, int32 partition, int64 segment);
+mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment);
 /* The greatest number of a segment, -1 if there is none. */
-extern int64 mk_catalog_newest_segment(int32 topic_id, int32 partition);
+extern int64 mk_catalog_newest_segment(const MkTopic *topic, int32 partition);
 /* All of them, ascending, palloc'd in *segments; returns how many. */
 extern int
-mk_catalog_segments(int32 topic_id, int32 partition, int64 **segments);
+mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments);
 
 extern bool mk_catalog_group(const char *group_id, MkGroup *group);
 /* The caller holds mk_lock_group_name. */

@@ -19,8 +19,7 @@
 #include "nodes/miscnodes.h"
 #include "varatt.h"
 #else
-#include "access/xact.h"
-#include "utils/resowner.h"
+#include "mk_try.h"
 #endif
 
 #if PG_VERSION_NUM < 150000
@@ -62,47 +61,40 @@ mk_namespace_aclcheck(Oid namespace, Oid role, AclMode mode)
 
 /*
  * jsonb_in without an error for what is no jsonb.  Before 16 the error has to
- * be caught, and for that a subtransaction is needed.
+ * be caught.
  */
+#if PG_VERSION_NUM >= 160000
 static inline bool
 mk_jsonb_in_safe(char *string, Datum *result)
 {
-#if PG_VERSION_NUM >= 160000
 	ErrorSaveContext escontext = {.type = T_ErrorSaveContext};
 
 	return DirectInputFunctionCallSafe(jsonb_in, string, InvalidOid, -1,
 									   (Node *) &escontext, result);
-#else
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool ok = true;
-
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		*result = DirectFunctionCall1(jsonb_in, CStringGetDatum(string));
-		ReleaseCurrentSubTransaction();
-	}
-	PG_CATCH();
-	{
-		int code = geterrcode();
-
-		MemoryContextSwitchTo(context);
-		if (ERRCODE_TO_CATEGORY(code) != ERRCODE_DATA_EXCEPTION &&
-			code != ERRCODE_PROGRAM_LIMIT_EXCEEDED &&
-			code != ERRCODE_STATEMENT_TOO_COMPLEX)
-			PG_RE_THROW();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		ok = false;
-	}
-	PG_END_TRY();
-	MemoryContextSwitchTo(context);
-	CurrentResourceOwner = owner;
-	return ok;
-#endif
 }
+#else
+/* the argument is a C string, and then the result */
+static inline void
+mk_jsonb_in(void *datum)
+{
+	*(Datum *) datum = DirectFunctionCall1(jsonb_in, *(Datum *) datum);
+}
+
+static inline bool
+mk_is_data_error(int sqlstate)
+{
+	return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION ||
+		sqlstate == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
+		sqlstate == ERRCODE_STATEMENT_TOO_COMPLEX;
+}
+
+static inline bool
+mk_jsonb_in_safe(char *string, Datum *result)
+{
+	*result = CStringGetDatum(string);
+	return mk_try(mk_jsonb_in, result, mk_is_data_error);
+}
+#endif
 
 /*
  * The transaction id of a virtual transaction, or InvalidTransactionId when

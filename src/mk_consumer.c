@@ -23,6 +23,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_progress.h"
+#include "mk_topic.h"
 #include "mk_xact.h"
 
 typedef struct MkGroupNote
@@ -250,7 +251,7 @@ mk_consumer_topics(const MkGroup *group)
 	{
 		MkTopic *topic = mk_catalog_topic_by_id(lfirst_int(lc));
 
-		if (topic != NULL)
+		if (topic != NULL && mk_topic_is_visible(topic))
 			result = lappend(result, topic);
 	}
 	return result;
@@ -269,7 +270,7 @@ mk_consumer_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 	if (mk_progress_committed(group->group_no, topic->topic_id, partition,
 							  GetActiveSnapshot(), &committed))
 		result->committed = committed.next_offset;
-	result->log_start = mk_catalog_log_start(topic->topic_id, partition);
+	result->log_start = mk_log_start(topic, partition);
 	result->end = Max(result->log_start, mk_log_end(topic, partition));
 	position = Max(result->committed, result->log_start);
 	result->lag = Max(result->end - position, 0);

@@ -38,7 +38,10 @@ extern int64 mk_consumer_committed(const char *group_id, const MkTopic *topic,
  */
 extern bool mk_consumer_find_group(const char *group_id, MkGroup *group);
 
-/* The topics in which the group has committed offsets: a list of MkTopic. */
+/*
+ * The topics in which the group has committed offsets, and which the caller
+ * may see: a list of MkTopic.
+ */
 extern List *mk_consumer_topics(const MkGroup *group);
 
 typedef struct MkLag

@@ -20,6 +20,7 @@ typedef enum MkLockKind
 	MK_LOCK_SEQUENCE = 0x4D40,
 	MK_LOCK_IN_FLIGHT,
 	MK_LOCK_MAKER,
+	MK_LOCK_CHANGING,
 	MK_LOCK_LOG_START,
 	MK_LOCK_TOPIC_NAME,
 	MK_LOCK_GROUP_NAME,
@@ -31,6 +32,7 @@ typedef enum MkLockKind
  * tries again for about as long as another needs to write a few records; but
  * not behind a queue, where a try cannot succeed.
  */
+#define MK_FEW            1 /* the holder; there is no queue */
 #define MK_TRIES          30
 #define MK_TRIES_SPINNING 10
 #define MK_SPINS_PER_TRY  100
@@ -67,7 +69,7 @@ mk_lock_sequence(int32 topic_id, int32 partition)
 	if (mk_acquire_try(&tag, ShareUpdateExclusiveLock))
 		return;
 
-	for (int i = 0; i < MK_TRIES && LockWaiterCount(&tag) == 0; i++)
+	for (int i = 0; i < MK_TRIES && LockWaiterCount(&tag) <= MK_FEW; i++)
 	{
 		if (i < MK_TRIES_SPINNING)
 		{
@@ -129,6 +131,21 @@ mk_lock_maker_try(int32 topic_id, int32 partition)
 	LOCKTAG tag = mk_tag(MK_LOCK_MAKER, topic_id, partition);
 
 	return mk_acquire_try(&tag, ExclusiveLock);
+}
+
+void
+mk_lock_changing(int32 topic_id, int32 partition)
+{
+	mk_acquire(MK_LOCK_CHANGING, topic_id, partition, AccessShareLock);
+}
+
+bool
+mk_lock_is_changing(int32 topic_id, int32 partition)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_CHANGING, topic_id, partition);
+
+	/* in spite of its name, it counts the holders too */
+	return LockWaiterCount(&tag) > 0;
 }
 
 void

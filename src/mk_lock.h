@@ -45,6 +45,15 @@ extern int mk_lock_in_flight_holders(int32 topic_id, int32 partition,
 extern void mk_lock_maker(int32 topic_id, int32 partition);
 extern bool mk_lock_maker_try(int32 topic_id, int32 partition);
 
+/*
+ * "I am changing the catalog rows of this partition", for those who remember
+ * them: shared, never waited for, held to the end, when the invalidation has
+ * been sent.  So if nobody holds it, and invalidations are accepted after
+ * having asked, what is remembered holds.
+ */
+extern void mk_lock_changing(int32 topic_id, int32 partition);
+extern bool mk_lock_is_changing(int32 topic_id, int32 partition);
+
 /* "I am moving the log start." */
 extern void mk_lock_log_start(int32 topic_id, int32 partition);
 

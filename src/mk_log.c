@@ -42,6 +42,7 @@
 #include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -66,7 +67,9 @@ typedef struct MkPartitionKey
 typedef struct MkHint
 {
 	MkPartitionKey key;
-	int64 log_start; /* it was here, and never moves back */
+	uint64 generation; /* of the catalog, for the next two */
+	int64 log_start;
+	int64 newest_segment; /* -1 if there is none */
 	int64 undecided; /* the first undecided offset, ... */
 	TransactionId undecided_xid; /* ... while this is in progress */
 } MkHint;
@@ -106,18 +109,41 @@ mk_hint(const MkTopic *topic, int32 partition)
 	hint = hash_search(mk_hints, &key, HASH_ENTER, &found);
 	if (!found)
 	{
+		hint->generation = 0;
 		hint->log_start = 0;
 		hint->undecided_xid = InvalidTransactionId;
 	}
 	return hint;
 }
 
-/* The log start as it is now. */
-static int64
-mk_log_start(const MkTopic *topic, int32 partition, MkHint *hint)
+/*
+ * The log start and the newest segment as they are now; see mk_lock_changing
+ * for why what is remembered can be trusted.  On a standby there are no locks.
+ */
+static void
+mk_refresh(const MkTopic *topic, int32 partition, MkHint *hint)
 {
-	hint->log_start = mk_catalog_log_start(topic->topic_id, partition);
-	return hint->log_start;
+	bool changing =
+		RecoveryInProgress() || mk_lock_is_changing(topic->topic_id, partition);
+	uint64 generation;
+
+	AcceptInvalidationMessages();
+	generation = mk_catalog_generation();
+	if (likely(!changing && hint->generation == generation))
+		return;
+	hint->newest_segment = mk_catalog_newest_segment(topic, partition);
+	hint->log_start = mk_catalog_log_start(topic, partition);
+	hint->generation = changing ? 0 : generation;
+}
+
+/* What is remembered of a partition, refreshed. */
+static MkHint *
+mk_fresh_hint(const MkTopic *topic, int32 partition)
+{
+	MkHint *hint = mk_hint(topic, partition);
+
+	mk_refresh(topic, partition, hint);
+	return hint;
 }
 
 /* ---------------------------------------------------------------------------
@@ -182,7 +208,7 @@ static void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 {
 	if ((segment + 1) * topic->segment_records >
-		mk_log_start(topic, partition, mk_hint(topic, partition)))
+		mk_fresh_hint(topic, partition)->log_start)
 		mk_segment_missing(topic, partition, segment);
 }
 
@@ -193,11 +219,10 @@ mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 void
 mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 {
-	MkHint *hint = mk_hint(topic, partition);
+	MkHint *hint = mk_fresh_hint(topic, partition);
 	int64 records = topic->segment_records;
 	int64 bound = hint->log_start;
-	int64 segment = mk_catalog_newest_segment(topic->topic_id, partition);
-	int64 log_start;
+	int64 segment = hint->newest_segment;
 	bool found = false;
 
 	tail->next_offset = 0;
@@ -226,15 +251,15 @@ mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 	 * Read after the rows: who removed rows had moved the log start, in a
 	 * transaction before.
 	 */
-	log_start = mk_log_start(topic, partition, hint);
-	tail->next_offset = Max(tail->next_offset, log_start);
+	mk_refresh(topic, partition, hint);
+	tail->next_offset = Max(tail->next_offset, hint->log_start);
 }
 
 bool
 mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n)
 {
+	MkHint *hint = mk_hint(topic, partition);
 	int64 last;
-	int64 newest;
 
 	if (n > PG_INT64_MAX - topic->segment_records - first)
 		ereport(ERROR,
@@ -242,18 +267,19 @@ mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n)
 				 errmsg("offsets of topic \"%s\" partition %d are used up",
 						NameStr(topic->name), partition)));
 	last = (first + n - 1) / topic->segment_records;
-	if (mk_catalog_newest_segment(topic->topic_id, partition) >= last)
+	if (hint->newest_segment >= last)
 		return false;
 
 	/* somebody may be making it, or may have made it while we waited */
 	mk_lock_maker(topic->topic_id, partition);
-	newest = mk_catalog_newest_segment(topic->topic_id, partition);
-	if (newest >= last)
+	mk_refresh(topic, partition, hint);
+	if (hint->newest_segment >= last)
 		return false;
 
 	/* after delete_records to the end, the log may go on in a later segment */
-	for (int64 k = Max(newest + 1, first / topic->segment_records); k <= last;
-		 k++)
+	for (int64 k =
+			 Max(hint->newest_segment + 1, first / topic->segment_records);
+		 k <= last; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		mk_segment_make(topic, partition, k, false);
@@ -264,14 +290,16 @@ mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n)
 void
 mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last)
 {
+	MkHint *hint = mk_hint(topic, partition);
 	int64 records = topic->segment_records;
 	int64 segment = last / records;
 
 	if (last - segment * records < records / 2 ||
-		mk_catalog_newest_segment(topic->topic_id, partition) > segment ||
+		hint->newest_segment > segment ||
 		!mk_lock_maker_try(topic->topic_id, partition))
 		return;
-	if (mk_catalog_newest_segment(topic->topic_id, partition) == segment)
+	mk_refresh(topic, partition, hint);
+	if (hint->newest_segment == segment)
 		mk_segment_make(topic, partition, segment + 1, true);
 }
 
@@ -292,7 +320,6 @@ struct MkAppender
 	MkSegment segment;
 	EState *estate;
 	ResultRelInfo *rri;
-	bool owners_code; /* its indexes have expressions */
 };
 
 /* The columns of a segment, without the pin that a relation's has. */
@@ -328,11 +355,44 @@ mk_log_append_begin(const MkTopic *topic, int32 partition, const MkTail *tail,
 	return a;
 }
 
+/*
+ * Expressions of indexes run as the table's owner, as REINDEX would run them;
+ * also when the index is only opened, since what is constant in them is
+ * computed then.
+ */
+typedef struct MkUser
+{
+	Oid user;
+	int security;
+	int nestlevel;
+} MkUser;
+
+static void
+mk_become_owner(const MkSegment *segment, MkUser *save)
+{
+	if (segment->plain)
+		return;
+	GetUserIdAndSecContext(&save->user, &save->security);
+	SetUserIdAndSecContext(segment->rel->rd_rel->relowner,
+						   save->security | SECURITY_RESTRICTED_OPERATION);
+	save->nestlevel = NewGUCNestLevel();
+}
+
+static void
+mk_become_self(const MkSegment *segment, const MkUser *save)
+{
+	if (segment->plain)
+		return;
+	AtEOXact_GUC(false, save->nestlevel);
+	SetUserIdAndSecContext(save->user, save->security);
+}
+
 /* Opens the segment of the next offset, and its indexes. */
 static void
 mk_append_open(MkAppender *a)
 {
 	int64 segment = a->next_offset / a->topic->segment_records;
+	MkUser save;
 
 	if (!mk_segment_open(a->topic, a->partition, segment, RowExclusiveLock,
 						 &a->segment))
@@ -341,15 +401,9 @@ mk_append_open(MkAppender *a)
 	a->estate = CreateExecutorState();
 	a->rri = makeNode(ResultRelInfo);
 	InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
+	mk_become_owner(&a->segment, &save);
 	ExecOpenIndices(a->rri, false);
-	a->owners_code = false;
-	for (int i = 0; i < a->rri->ri_NumIndices; i++)
-	{
-		IndexInfo *info = a->rri->ri_IndexRelationInfo[i];
-
-		if (info->ii_Expressions != NIL || info->ii_Predicate != NIL)
-			a->owners_code = true;
-	}
+	mk_become_self(&a->segment, &save);
 }
 
 /* Closes it; the locks stay to the end of the transaction. */
@@ -367,28 +421,15 @@ mk_append_close(MkAppender *a)
 static void
 mk_append_index_entries(MkAppender *a, int n)
 {
-	Oid save_user = InvalidOid;
-	int save_security = 0;
-	int nestlevel = 0;
+	MkUser save;
 
-	/* expressions run as the table's owner, as REINDEX would run them */
-	if (a->owners_code)
-	{
-		GetUserIdAndSecContext(&save_user, &save_security);
-		SetUserIdAndSecContext(a->segment.rel->rd_rel->relowner,
-							   save_security | SECURITY_RESTRICTED_OPERATION);
-		nestlevel = NewGUCNestLevel();
-	}
+	mk_become_owner(&a->segment, &save);
 	for (int i = 0; i < n; i++)
 	{
 		(void) mk_ExecInsertIndexTuples(a->rri, a->slots[i], a->estate);
 		ResetPerTupleExprContext(a->estate);
 	}
-	if (a->owners_code)
-	{
-		AtEOXact_GUC(false, nestlevel);
-		SetUserIdAndSecContext(save_user, save_security);
-	}
+	mk_become_self(&a->segment, &save);
 }
 
 /* Appends n records, which fit into the open segment. */
@@ -512,7 +553,7 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 {
 	int64 records = topic->segment_records;
 	int64 bound = hint->log_start;
-	int64 segment = mk_catalog_newest_segment(topic->topic_id, partition);
+	int64 segment = hint->newest_segment;
 	int64 end = -1; /* the last row's successor */
 	int64 undecided = -1;
 	TransactionId *xids = NULL;
@@ -556,6 +597,12 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 }
 
 int64
+mk_log_start(const MkTopic *topic, int32 partition)
+{
+	return mk_fresh_hint(topic, partition)->log_start;
+}
+
+int64
 mk_log_end(const MkTopic *topic, int32 partition)
 {
 	MkHint *hint = mk_hint(topic, partition);
@@ -576,6 +623,7 @@ mk_log_end(const MkTopic *topic, int32 partition)
 	do
 	{
 		CHECK_FOR_INTERRUPTS();
+		mk_refresh(topic, partition, hint);
 		end = mk_log_walk_back(topic, partition, hint, &xid);
 	} while (TransactionIdIsValid(xid) && !TransactionIdIsInProgress(xid));
 
@@ -584,7 +632,8 @@ mk_log_end(const MkTopic *topic, int32 partition)
 		hint->undecided = end;
 		hint->undecided_xid = xid;
 	}
-	return Max(end, mk_log_start(topic, partition, hint));
+	mk_refresh(topic, partition, hint);
+	return Max(end, hint->log_start);
 }
 
 /* ---------------------------------------------------------------------------
@@ -651,7 +700,7 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 			MkLogSink sink, void *arg)
 {
 	int64 records = topic->segment_records;
-	int64 newest = mk_catalog_newest_segment(topic->topic_id, partition);
+	int64 newest = mk_fresh_hint(topic, partition)->newest_segment;
 	int64 next = start; /* the offset to come */
 	int64 sure = start; /* what is missing below is a hole */
 	int64 found = 0;
@@ -723,7 +772,7 @@ mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 			int64 max_records, int64 max_bytes, Snapshot snapshot,
 			MkLogSink sink, void *arg)
 {
-	int64 log_start = mk_log_start(topic, partition, mk_hint(topic, partition));
+	int64 log_start = mk_log_start(topic, partition);
 	TransactionId *xids;
 
 	if (start < log_start)
@@ -790,7 +839,7 @@ mk_log_time(const MkTopic *topic, int32 partition, int64 offset, int64 *found,
 int64
 mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts)
 {
-	int64 low = mk_log_start(topic, partition, mk_hint(topic, partition));
+	int64 low = mk_log_start(topic, partition);
 	int64 high = mk_log_end(topic, partition);
 	int64 result = -1;
 
@@ -869,17 +918,20 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 	MkCheck c = {partition, 0, DT_NOBEGIN, report, arg};
 	int64 records = topic->segment_records;
 	int64 *segments;
+	const char *problem;
 	int n;
 
-	c.next = mk_log_start(topic, partition, mk_hint(topic, partition));
-	n = mk_catalog_segments(topic->topic_id, partition, &segments);
+	c.next = mk_log_start(topic, partition);
+	n = mk_catalog_segments(topic, partition, &segments);
+	problem = mk_segment_partition_problem(topic, partition);
+	if (problem != NULL)
+		report("error", partition, -1, problem, arg);
 	if (n == 0)
 		report("error", partition, -1, "partition has no segment", arg);
 	for (int i = 0; i < n; i++)
 	{
 		int64 from = segments[i] * records;
 		bool missing;
-		const char *problem;
 		MkScan s;
 
 		problem = mk_segment_problem(topic, partition, segments[i], &missing);

@@ -86,6 +86,9 @@ typedef struct MkLogRecord
  */
 typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
 
+/* The log start: the first offset that can be read, if there is a record. */
+extern int64 mk_log_start(const MkTopic *topic, int32 partition);
+
 /*
  * The end: the first undecided offset.  Where nothing is committing, the
  * tail.  Constant time then; else it looks at the records in flight.

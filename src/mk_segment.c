@@ -43,15 +43,18 @@ typedef struct MkSoundSegment
 	Oid relid; /* hash key */
 	bool valid;
 	Oid pkey;
+	bool plain;
 } MkSoundSegment;
 
 static HTAB *mk_sound = NULL;
+static uint64 mk_invalidations = 0;
 
 static void
 mk_segment_relcache_callback(Datum arg, Oid relid)
 {
 	MkSoundSegment *entry;
 
+	mk_invalidations++;
 	if (!OidIsValid(relid))
 	{
 		HASH_SEQ_STATUS status;
@@ -130,8 +133,12 @@ mk_segment_check(Relation rel, const char **problem)
 		*problem = "It is not a heap table.";
 	else if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		*problem = "It is not logged.";
-	else if (desc->natts != Natts_record)
-		*problem = "It has other columns than it was made with.";
+	else if (desc->natts < Natts_record)
+		*problem = "It has fewer columns than it was made with.";
+	for (int i = Natts_record; *problem == NULL && i < desc->natts; i++)
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			*problem = psprintf("It has a further column \"%s\".",
+								NameStr(TupleDescAttr(desc, i)->attname));
 	for (int i = 0; *problem == NULL && i < Natts_record; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -190,6 +197,7 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 	if (unlikely(sound == NULL || !sound->valid))
 	{
 		const char *problem;
+		uint64 invalidations = mk_invalidations;
 		Oid pkey = mk_segment_check(result->rel, &problem);
 		bool found;
 
@@ -205,8 +213,10 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 						 "minikafka.check_topic() shows what else is wrong.")));
 		sound = hash_search(mk_sound, &relid, HASH_ENTER, &found);
 		sound->pkey = pkey;
-		sound->valid = true;
+		sound->plain = list_length(RelationGetIndexList(result->rel)) == 1;
+		sound->valid = mk_invalidations == invalidations;
 	}
+	result->plain = sound->plain;
 	result->pkey = index_open(sound->pkey, lockmode);
 	return true;
 }
@@ -232,27 +242,55 @@ mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment)
 				 "is wrong.")));
 }
 
+/* A sentence about a table that should be there and attached. */
+static const char *
+mk_problem_of(Relation rel, const char *name, const char *altered)
+{
+	if (rel == NULL)
+		return psprintf("table \"%s\" is missing", name);
+	if (altered != NULL)
+		return psprintf("table \"%s\" was altered: %s", name, altered);
+	if (!rel->rd_rel->relispartition)
+		return psprintf("table \"%s\" is not attached", name);
+	return NULL;
+}
+
+static Relation
+mk_try_open(Oid relid)
+{
+	return OidIsValid(relid) ? try_relation_open(relid, AccessShareLock) : NULL;
+}
+
+const char *
+mk_segment_partition_problem(const MkTopic *topic, int32 partition)
+{
+	Relation rel = mk_try_open(mk_partition_relid(topic, partition));
+	const char *problem;
+
+	problem = mk_problem_of(rel, psprintf("p%d_%d", topic->topic_id, partition),
+							NULL);
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
+	return problem;
+}
+
 const char *
 mk_segment_problem(const MkTopic *topic, int32 partition, int64 segment,
 				   bool *missing)
 {
-	Oid relid = mk_segment_relid(topic, partition, segment);
-	Relation rel =
-		OidIsValid(relid) ? try_relation_open(relid, AccessShareLock) : NULL;
+	Relation rel = mk_try_open(mk_segment_relid(topic, partition, segment));
+	const char *altered = NULL;
 	const char *problem;
 
 	*missing = rel == NULL;
-	if (rel == NULL)
-		return psprintf("table \"p%d_%d_" INT64_FORMAT "\" is missing",
-						topic->topic_id, partition, segment);
-	(void) mk_segment_check(rel, &problem);
-	if (problem != NULL)
-		problem = psprintf("table \"%s\" was altered: %s",
-						   RelationGetRelationName(rel), problem);
-	else if (!rel->rd_rel->relispartition)
-		problem = psprintf("table \"%s\" is not attached",
-						   RelationGetRelationName(rel));
-	relation_close(rel, AccessShareLock);
+	if (rel != NULL)
+		(void) mk_segment_check(rel, &altered);
+	problem = mk_problem_of(
+		rel,
+		psprintf("p%d_%d_" INT64_FORMAT, topic->topic_id, partition, segment),
+		altered);
+	if (rel != NULL)
+		relation_close(rel, AccessShareLock);
 	return problem;
 }
 
@@ -355,7 +393,7 @@ mk_segment_make(const MkTopic *topic, int32 partition, int64 segment,
 	mk_attach(parent, parent_name, name,
 			  psprintf("FROM (" INT64_FORMAT ") TO (" INT64_FORMAT ")",
 					   segment * records, (segment + 1) * records));
-	mk_catalog_segment_insert(topic->topic_id, partition, segment);
+	mk_catalog_segment_insert(topic, partition, segment);
 	return true;
 }
 
@@ -371,6 +409,22 @@ mk_segment_make_partition(const MkTopic *topic, int32 partition)
 						") PARTITION BY RANGE (\"offset\")",
 						name);
 	mk_attach(topic->relid, topic_name, name, psprintf("IN (%d)", partition));
-	mk_catalog_partition_insert(topic->topic_id, partition);
+	mk_catalog_partition_insert(topic, partition);
 	mk_segment_make(topic, partition, 0, false);
+}
+
+void
+mk_segment_drop_partition(const MkTopic *topic, int32 partition)
+{
+	int64 *segments;
+	int n = mk_catalog_segments(topic, partition, &segments);
+
+	if (OidIsValid(mk_partition_relid(topic, partition)))
+		mk_ddl_as_superuser(InvalidOid, "DROP TABLE minikafka_data.p%d_%d",
+							topic->topic_id, partition);
+	for (int i = 0; i < n; i++)
+		if (OidIsValid(mk_segment_relid(topic, partition, segments[i])))
+			mk_ddl_as_superuser(
+				InvalidOid, "DROP TABLE minikafka_data.p%d_%d_" INT64_FORMAT,
+				topic->topic_id, partition, segments[i]);
 }

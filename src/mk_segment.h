@@ -36,6 +36,7 @@ typedef struct MkSegment
 {
 	Relation rel;
 	Relation pkey;
+	bool plain; /* the primary key is its only index */
 	LOCKMODE lockmode;
 } MkSegment;
 
@@ -53,13 +54,15 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 
 /* Raises 55000 for a segment that should be there and is not. */
-extern void mk_segment_missing(const MkTopic *topic, int32 partition,
-							   int64 segment);
+extern void
+mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
- * What is wrong with a segment's table, as a sentence, NULL if nothing; for
- * check_topic.  "missing" when there is no such table.
+ * What is wrong with a partition's table, or with a segment's, NULL if
+ * nothing; for check_topic.  "missing" when there is no such table.
  */
+extern const char *
+mk_segment_partition_problem(const MkTopic *topic, int32 partition);
 extern const char *mk_segment_problem(const MkTopic *topic, int32 partition,
 									  int64 segment, bool *missing);
 
@@ -73,6 +76,9 @@ extern bool mk_segment_make(const MkTopic *topic, int32 partition,
 
 /* Makes a partition's table with its first segment, and their rows. */
 extern void mk_segment_make_partition(const MkTopic *topic, int32 partition);
+
+/* Drops what is left of a partition's tables: what was detached. */
+extern void mk_segment_drop_partition(const MkTopic *topic, int32 partition);
 
 /* Makes the trigger that refuses direct writes, on a table just made. */
 extern void mk_segment_refuse_writes(const char *qualified_name);

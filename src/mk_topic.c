@@ -161,6 +161,15 @@ mk_topic_get_monitored(const char *name, int length, AclMode mode)
 	return mk_topic_get_internal(name, length, mode, true);
 }
 
+bool
+mk_topic_is_visible(const MkTopic *topic)
+{
+	return (pg_class_aclcheck(topic->relid, GetUserId(), ACL_SELECT) ==
+				ACLCHECK_OK ||
+			has_privs_of_role(GetUserId(), ROLE_PG_MONITOR)) &&
+		check_enable_rls(topic->relid, InvalidOid, true) != RLS_ENABLED;
+}
+
 void
 mk_topic_check_partition(const MkTopic *topic, int32 partition)
 {
@@ -387,7 +396,7 @@ mk_topic_drop(const char *name, bool if_exists)
 	{
 		int64 *segments;
 
-		nsegments += mk_catalog_segments(topic->topic_id, i, &segments);
+		nsegments += mk_catalog_segments(topic, i, &segments);
 		pfree(segments);
 	}
 	mk_topic_check_locks(name, topic->npartitions, nsegments);
@@ -398,9 +407,11 @@ mk_topic_drop(const char *name, bool if_exists)
 	 */
 	for (int32 i = 0; i < topic->npartitions; i++)
 		mk_lock_sequence(topic->topic_id, i);
-	mk_catalog_topic_delete(topic->topic_id);
 	mk_ddl_as_owner(GetUserId(), "DROP TABLE minikafka_topics.%s",
 					quote_identifier(name));
+	for (int32 i = 0; i < topic->npartitions; i++)
+		mk_segment_drop_partition(topic, i);
+	mk_catalog_topic_delete(topic->topic_id);
 }
 
 /* ---------------------------------------------------------------------------
@@ -439,8 +450,8 @@ mk_delete_write(void *note)
 {
 	MkDeleteNote *n = note;
 
-	if (n->log_start > mk_catalog_log_start(n->topic_id, n->partition))
-		mk_catalog_log_start_update(n->topic_id, n->partition, n->log_start);
+	if (n->log_start > mk_catalog_log_start(n->topic, n->partition))
+		mk_catalog_log_start_update(n->topic, n->partition, n->log_start);
 }
 
 static const MkNoteKind mk_delete_kind = {.rank = 1,
@@ -454,7 +465,7 @@ mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)
 	MkDeleteNote *note;
 	MkDeleteNote *before;
 	int64 end = mk_log_end(topic, partition);
-	int64 log_start = mk_catalog_log_start(topic->topic_id, partition);
+	int64 log_start = mk_log_start(topic, partition);
 
 	if (before_offset > end)
 		ereport(ERROR,

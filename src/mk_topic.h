@@ -26,6 +26,9 @@ extern MkTopic *mk_topic_get(const char *name, int length, AclMode mode);
 extern MkTopic *
 mk_topic_get_monitored(const char *name, int length, AclMode mode);
 
+/* Whether the caller may see how far the topic's records go. */
+extern bool mk_topic_is_visible(const MkTopic *topic);
+
 /* 42704 unless the topic has this partition. */
 extern void mk_topic_check_partition(const MkTopic *topic, int32 partition);
 

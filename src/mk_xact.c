@@ -144,9 +144,6 @@ static MkPending *mk_pending = NULL;
 static int mk_nlast_sent = 0;
 static MkSent *mk_last_sent = NULL;
 
-/* Where the session's sticky partitions stand. */
-static uint32 mk_sticky_counter = 0;
-
 /* ---------------------------------------------------------------------------
  * Taking notes
  */
@@ -307,9 +304,9 @@ mk_xact_sticky_partition(MkTopic *topic)
 
 	if (t->sticky < 0)
 	{
-		if (mk_sticky_counter == 0)
-			mk_sticky_counter = (uint32) MyProcPid;
-		t->sticky = mk_sticky_counter++ % topic->npartitions;
+		if (topic->sticky == 0)
+			topic->sticky = (uint32) MyProcPid;
+		t->sticky = topic->sticky++ % topic->npartitions;
 	}
 	return t->sticky;
 }
@@ -588,6 +585,8 @@ mk_xact_lock_part(MkPart *part)
 		part->tail = part->append_tail;
 	part->made_segment = mk_log_reserve(part->topic, part->partition,
 										part->tail.next_offset, part->records);
+	mk_log_make_ahead(part->topic, part->partition,
+					  part->tail.next_offset + part->records - 1);
 }
 
 /*
@@ -730,11 +729,6 @@ mk_xact_commit_records(MkPending *p)
 	mk_xact_write_records(p, parts, nparts);
 	mk_xact_note_sent(p, parts, nparts);
 
-	/* ahead of need, while the lock is still held: for the next one */
-	for (int i = 0; i < nparts; i++)
-		mk_log_make_ahead(parts[i]->topic, parts[i]->partition,
-						  parts[i]->tail.next_offset + parts[i]->records - 1);
-
 	/* pass 3 */
 	for (int i = 0; i < nparts; i++)
 		mk_lock_in_flight(parts[i]->topic_id, parts[i]->partition);
@@ -748,8 +742,12 @@ mk_xact_pre_commit(MkPending *p)
 {
 	MemoryContext context;
 	MemoryContext old;
+	bool save_read_only = XactReadOnly;
 
 	p->sequenced = true;
+
+	/* it was not yet when the notes were taken */
+	XactReadOnly = false;
 	context = AllocSetContextCreate(TopTransactionContext, "minikafka commit",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -764,6 +762,7 @@ mk_xact_pre_commit(MkPending *p)
 
 	PopActiveSnapshot();
 	CommandCounterIncrement();
+	XactReadOnly = save_read_only;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }

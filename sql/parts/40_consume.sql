@@ -76,6 +76,16 @@ AS 'MODULE_PATHNAME', 'minikafka_offsets';
 COMMENT ON FUNCTION minikafka.offsets(text, integer) IS
 'The log start of a partition and its end: the first offset that is not decided yet, where a reader stands that has read everything (Kafka''s last stable offset). Needs SELECT on the topic, or membership in pg_monitor.';
 
+CREATE FUNCTION minikafka.try_offsets(
+	topic text,
+	partition integer,
+	OUT log_start_offset bigint,
+	OUT end_offset bigint)
+RETURNS record LANGUAGE c STABLE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'minikafka_try_offsets';
+COMMENT ON FUNCTION minikafka.try_offsets(text, integer) IS
+'Like offsets(), but NULLs for a topic that cannot be read (row-level security, a table altered by hand): for the view partitions.';
+
 CREATE FUNCTION minikafka.offset_for_time(topic text, partition integer, ts timestamptz)
 RETURNS bigint LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'minikafka_offset_for_time';

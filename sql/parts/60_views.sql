@@ -42,7 +42,7 @@ SELECT c.relname::text AS topic,
 FROM minikafka.topic t
 JOIN pg_catalog.pg_class c ON c.oid = t.rel
 JOIN minikafka.partition p ON p.topic_id = t.topic_id
-CROSS JOIN LATERAL minikafka.offsets(c.relname::text, p.partition) o
+CROSS JOIN LATERAL minikafka.try_offsets(c.relname::text, p.partition) o
 CROSS JOIN LATERAL (
 	SELECT pg_catalog.count(*) AS segments,
 		COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(i.inhrelid)), 0)::bigint AS bytes
@@ -55,7 +55,7 @@ WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT')
 COMMENT ON VIEW minikafka.partitions IS 'The partitions of the topics that the role may read.';
 COMMENT ON COLUMN minikafka.partitions.topic IS 'name of the topic';
 COMMENT ON COLUMN minikafka.partitions.partition IS 'number of the partition, from 0';
-COMMENT ON COLUMN minikafka.partitions.log_start_offset IS 'first offset that can be read';
-COMMENT ON COLUMN minikafka.partitions.end_offset IS 'first offset that is not decided yet';
+COMMENT ON COLUMN minikafka.partitions.log_start_offset IS 'first offset that can be read; NULL for a topic that cannot be read';
+COMMENT ON COLUMN minikafka.partitions.end_offset IS 'first offset that is not decided yet; NULL for a topic that cannot be read';
 COMMENT ON COLUMN minikafka.partitions.segments IS 'number of segment tables';
 COMMENT ON COLUMN minikafka.partitions.bytes IS 'bytes on disk, with indexes and TOAST';
