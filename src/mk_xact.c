@@ -124,6 +124,7 @@ typedef struct MkPending
 
 	Tuplestorestate *buffer;
 	TupleDesc desc;
+	bool buffer_failed; /* an error came while it was written */
 	int64 nrecords; /* in the buffer, with the void ones */
 	int nvoid;
 	int void_room;
@@ -329,6 +330,21 @@ mk_xact_begin_buffer(MkPending *p)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * An error in a tuplestore (a full disk, say) leaves it in no state to go on
+ * with, also where a subtransaction has caught the error.
+ */
+static void
+mk_xact_check_buffer(MkPending *p)
+{
+	if (unlikely(p->buffer_failed))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("records that this transaction has sent are lost"),
+				 errdetail("An error came while they were buffered."),
+				 errhint("Roll the transaction back and run it again.")));
+}
+
 void
 mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 {
@@ -338,6 +354,7 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 	Datum values[Natts_buffer];
 	bool nulls[Natts_buffer];
 
+	mk_xact_check_buffer(p);
 	if (p->buffer == NULL)
 		mk_xact_begin_buffer(p);
 	values[Anum_buffer_part - 1] = Int32GetDatum(part);
@@ -359,7 +376,9 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 		while (level->ncounts < n)
 			level->counts[level->ncounts++] = 0;
 	}
+	p->buffer_failed = true;
 	tuplestore_putvalues(p->buffer, p->desc, values, nulls);
+	p->buffer_failed = false;
 	p->nrecords++;
 	level->counts[part]++;
 }
@@ -472,7 +491,7 @@ mk_xact_drop_level(MkPending *p)
 		while (p->nvoid > 0 &&
 			   p->voids[p->nvoid - 1].first >= level->first_record)
 			p->nvoid--;
-		if (level->first_record == 0)
+		if (level->first_record == 0 && !p->buffer_failed)
 		{
 			tuplestore_clear(p->buffer);
 			p->nrecords = 0;
@@ -753,6 +772,7 @@ mk_xact_pre_commit(MkPending *p)
 	old = MemoryContextSwitchTo(context);
 	PushActiveSnapshot(GetTransactionSnapshot());
 
+	mk_xact_check_buffer(p);
 	mk_xact_order_notes(p);
 	for (int i = 0; i < p->nnotes; i++)
 		p->notes[i].kind->lock(p->notes[i].note);
