@@ -67,11 +67,25 @@ typedef struct MkPartitionKey
 typedef struct MkHint
 {
 	MkPartitionKey key;
-	uint64 generation; /* of the catalog, for the next two */
+
+	/* of the catalog, as of this generation */
+	uint64 generation;
 	int64 log_start;
 	int64 newest_segment; /* -1 if there is none */
-	int64 undecided; /* the first undecided offset, ... */
-	TransactionId undecided_xid; /* ... while this is in progress */
+
+	/* where the next record went when we last looked */
+	int64 tail;
+
+	/*
+	 * The end when we last looked, which never moves back; it still is the end
+	 * while this transaction is in progress.
+	 */
+	int64 end;
+	TransactionId undecided_xid;
+
+	/* the table of a segment that we opened last */
+	int64 segment;
+	Oid segment_relid;
 } MkHint;
 
 static HTAB *mk_hints = NULL;
@@ -109,9 +123,7 @@ mk_hint(const MkTopic *topic, int32 partition)
 	hint = hash_search(mk_hints, &key, HASH_ENTER, &found);
 	if (!found)
 	{
-		hint->generation = 0;
-		hint->log_start = 0;
-		hint->undecided_xid = InvalidTransactionId;
+		memset((char *) hint + sizeof(key), 0, sizeof(*hint) - sizeof(key));
 	}
 	return hint;
 }
@@ -155,13 +167,18 @@ mk_fresh_hint(const MkTopic *topic, int32 partition)
  * table.
  */
 static bool
-mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition, int64 segment,
-			  int64 from)
+mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition, MkHint *hint,
+			  int64 segment, LOCKMODE lockmode, int64 from)
 {
 	ScanKeyData key;
 
-	if (!mk_segment_open(topic, partition, segment, AccessShareLock,
-						 &s->segment))
+	if (hint->segment != segment)
+	{
+		hint->segment = segment;
+		hint->segment_relid = InvalidOid;
+	}
+	if (!mk_segment_open(topic, partition, segment, lockmode,
+						 &hint->segment_relid, &s->segment))
 		return false;
 	InitDirtySnapshot(s->dirty);
 	s->slot = table_slot_create(s->segment.rel, NULL);
@@ -192,11 +209,18 @@ mk_scan_next(MkScan *s, ScanDirection direction)
 	return true;
 }
 
+/* Ends the scan, but leaves the segment open. */
 static void
-mk_scan_end(MkScan *s)
+mk_scan_end_open(MkScan *s)
 {
 	index_endscan(s->scan);
 	ExecDropSingleTupleTableSlot(s->slot);
+}
+
+static void
+mk_scan_end(MkScan *s)
+{
+	mk_scan_end_open(s);
 	mk_segment_close(&s->segment, false);
 }
 
@@ -216,36 +240,58 @@ mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
  * Appending
  */
 
+/*
+ * Looks for the last row at or after "from".  Segments made ahead have none;
+ * that is one at most, as a rule.
+ */
+static bool
+mk_log_last_row(const MkTopic *topic, int32 partition, MkHint *hint, int64 from,
+				MkTail *tail)
+{
+	for (int64 segment = hint->newest_segment;
+		 segment >= from / topic->segment_records; segment--)
+	{
+		MkScan s;
+
+		if (!mk_scan_begin(&s, topic, partition, hint, segment,
+						   RowExclusiveLock, from))
+		{
+			mk_log_check_dropped(topic, partition, segment);
+			return false;
+		}
+		if (mk_scan_next(&s, BackwardScanDirection))
+		{
+			tail->next_offset = s.offset + 1;
+			tail->ts = DatumGetTimestampTz(mk_scan_column(&s, Anum_record_ts));
+			tail->segment_number = segment;
+			tail->is_open = true;
+			mk_scan_end_open(&s);
+			tail->segment = s.segment;
+			return true;
+		}
+		mk_scan_end(&s);
+	}
+	return false;
+}
+
 void
 mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 {
 	MkHint *hint = mk_fresh_hint(topic, partition);
-	int64 records = topic->segment_records;
-	int64 bound = hint->log_start;
-	int64 segment = hint->newest_segment;
-	bool found = false;
+	int64 guess = Max(hint->log_start, hint->tail - 1);
 
 	tail->next_offset = 0;
 	tail->ts = DT_NOBEGIN;
+	tail->is_open = false;
 
-	/* segments made ahead have no row; that is one at most, as a rule */
-	for (; !found && segment >= bound / records; segment--)
-	{
-		MkScan s;
-
-		if (!mk_scan_begin(&s, topic, partition, segment, bound))
-		{
-			mk_log_check_dropped(topic, partition, segment);
-			break;
-		}
-		found = mk_scan_next(&s, BackwardScanDirection);
-		if (found)
-		{
-			tail->next_offset = s.offset + 1;
-			tail->ts = DatumGetTimestampTz(mk_scan_column(&s, Anum_record_ts));
-		}
-		mk_scan_end(&s);
-	}
+	/*
+	 * The last row is the last one at or after any offset, if there is one;
+	 * from where it was before, the scan need not read a page of keys.
+	 */
+	if (!mk_log_last_row(topic, partition, hint, guess, tail) &&
+		guess > hint->log_start)
+		(void) mk_log_last_row(topic, partition, hint, hint->log_start, tail);
+	hint->tail = tail->next_offset;
 
 	/*
 	 * Read after the rows: who removed rows had moved the log start, in a
@@ -253,6 +299,31 @@ mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 	 */
 	mk_refresh(topic, partition, hint);
 	tail->next_offset = Max(tail->next_offset, hint->log_start);
+}
+
+void
+mk_log_tail_close(MkTail *tail)
+{
+	if (tail->is_open)
+		mk_segment_close(&tail->segment, true);
+	tail->is_open = false;
+}
+
+MkAppender *
+mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
+					TimestampTz ts)
+{
+	MkSegment *open = NULL;
+
+	if (tail->is_open &&
+		tail->next_offset / topic->segment_records == tail->segment_number)
+	{
+		open = &tail->segment;
+		tail->is_open = false;
+	}
+	mk_log_tail_close(tail);
+	return mk_append_begin(topic, partition, tail->next_offset,
+						   Max(ts, tail->ts), open);
 }
 
 bool
@@ -303,215 +374,6 @@ mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last)
 		mk_segment_make(topic, partition, segment + 1, true);
 }
 
-struct MkAppender
-{
-	const MkTopic *topic;
-	int32 partition;
-	int64 next_offset;
-	TimestampTz ts;
-	TupleDesc desc;
-	MemoryContext context; /* the appender's own memory */
-	MemoryContext batch_context; /* reset after each batch */
-	int nslots;
-	TupleTableSlot **slots;
-
-	/* the open segment, while estate is not NULL */
-	int64 segment_end;
-	MkSegment segment;
-	EState *estate;
-	ResultRelInfo *rri;
-};
-
-/* The columns of a segment, without the pin that a relation's has. */
-static TupleDesc
-mk_record_desc(void)
-{
-	TupleDesc desc = CreateTemplateTupleDesc(Natts_record);
-
-	TupleDescInitEntry(desc, Anum_record_offset, "offset", INT8OID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_ts, "ts", TIMESTAMPTZOID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_partition, "partition", INT4OID, -1,
-					   0);
-	TupleDescInitEntry(desc, Anum_record_key, "key", BYTEAOID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_value, "value", BYTEAOID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_headers, "headers", JSONBOID, -1, 0);
-	return desc;
-}
-
-MkAppender *
-mk_log_append_begin(const MkTopic *topic, int32 partition, const MkTail *tail,
-					TimestampTz ts)
-{
-	MkAppender *a = palloc0(sizeof(MkAppender));
-
-	a->topic = topic;
-	a->partition = partition;
-	a->next_offset = tail->next_offset;
-	a->ts = Max(ts, tail->ts);
-	a->desc = mk_record_desc();
-	a->context = CurrentMemoryContext;
-	a->batch_context = AllocSetContextCreate(
-		CurrentMemoryContext, "minikafka append", ALLOCSET_DEFAULT_SIZES);
-	return a;
-}
-
-/*
- * Expressions of indexes run as the table's owner, as REINDEX would run them;
- * also when the index is only opened, since what is constant in them is
- * computed then.
- */
-typedef struct MkUser
-{
-	Oid user;
-	int security;
-	int nestlevel;
-} MkUser;
-
-static void
-mk_become_owner(const MkSegment *segment, MkUser *save)
-{
-	if (segment->plain)
-		return;
-	GetUserIdAndSecContext(&save->user, &save->security);
-	SetUserIdAndSecContext(segment->rel->rd_rel->relowner,
-						   save->security | SECURITY_RESTRICTED_OPERATION);
-	save->nestlevel = NewGUCNestLevel();
-}
-
-static void
-mk_become_self(const MkSegment *segment, const MkUser *save)
-{
-	if (segment->plain)
-		return;
-	AtEOXact_GUC(false, save->nestlevel);
-	SetUserIdAndSecContext(save->user, save->security);
-}
-
-/* Opens the segment of the next offset, and its indexes. */
-static void
-mk_append_open(MkAppender *a)
-{
-	int64 segment = a->next_offset / a->topic->segment_records;
-	MkUser save;
-
-	if (!mk_segment_open(a->topic, a->partition, segment, RowExclusiveLock,
-						 &a->segment))
-		mk_segment_missing(a->topic, a->partition, segment);
-	a->segment_end = (segment + 1) * a->topic->segment_records;
-	a->estate = CreateExecutorState();
-	a->rri = makeNode(ResultRelInfo);
-	InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
-	mk_become_owner(&a->segment, &save);
-	ExecOpenIndices(a->rri, false);
-	mk_become_self(&a->segment, &save);
-}
-
-/* Closes it; the locks stay to the end of the transaction. */
-static void
-mk_append_close(MkAppender *a)
-{
-	if (a->estate == NULL)
-		return;
-	ExecCloseIndices(a->rri);
-	FreeExecutorState(a->estate);
-	a->estate = NULL;
-	mk_segment_close(&a->segment, true);
-}
-
-static void
-mk_append_index_entries(MkAppender *a, int n)
-{
-	MkUser save;
-
-	mk_become_owner(&a->segment, &save);
-	for (int i = 0; i < n; i++)
-	{
-		(void) mk_ExecInsertIndexTuples(a->rri, a->slots[i], a->estate);
-		ResetPerTupleExprContext(a->estate);
-	}
-	mk_become_self(&a->segment, &save);
-}
-
-/* Appends n records, which fit into the open segment. */
-static void
-mk_append_batch(MkAppender *a, const MkRecord *records, int n)
-{
-	MemoryContext old;
-
-	if (n > a->nslots)
-	{
-		int room = Min(MK_LOG_BATCH, Max(n, 2 * a->nslots));
-
-		old = MemoryContextSwitchTo(a->context);
-		a->slots = a->slots == NULL
-			? palloc(room * sizeof(TupleTableSlot *))
-			: repalloc(a->slots, room * sizeof(TupleTableSlot *));
-		while (a->nslots < room)
-			a->slots[a->nslots++] =
-				MakeSingleTupleTableSlot(a->desc, &TTSOpsVirtual);
-		MemoryContextSwitchTo(old);
-	}
-
-	for (int i = 0; i < n; i++)
-	{
-		TupleTableSlot *slot = a->slots[i];
-		const MkRecord *r = &records[i];
-
-		ExecClearTuple(slot);
-		slot->tts_values[Anum_record_offset - 1] =
-			Int64GetDatum(a->next_offset + i);
-		slot->tts_values[Anum_record_ts - 1] = TimestampTzGetDatum(a->ts);
-		slot->tts_values[Anum_record_partition - 1] =
-			Int32GetDatum(a->partition);
-		slot->tts_values[Anum_record_key - 1] = r->key;
-		slot->tts_values[Anum_record_value - 1] = r->value;
-		slot->tts_values[Anum_record_headers - 1] = r->headers;
-		memset(slot->tts_isnull, 0, Natts_record * sizeof(bool));
-		slot->tts_isnull[Anum_record_key - 1] = r->key_isnull;
-		slot->tts_isnull[Anum_record_value - 1] = r->value_isnull;
-		slot->tts_isnull[Anum_record_headers - 1] = r->headers_isnull;
-		ExecStoreVirtualTuple(slot);
-	}
-
-	old = MemoryContextSwitchTo(a->batch_context);
-	table_multi_insert(a->segment.rel, a->slots, n, GetCurrentCommandId(true),
-					   0, NULL);
-	mk_append_index_entries(a, n);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(a->batch_context);
-	a->next_offset += n;
-}
-
-void
-mk_log_append(MkAppender *a, const MkRecord *records, int n)
-{
-	MemoryContext old = MemoryContextSwitchTo(a->context);
-
-	while (n > 0)
-	{
-		int fit;
-
-		if (a->estate != NULL && a->next_offset == a->segment_end)
-			mk_append_close(a);
-		if (a->estate == NULL)
-			mk_append_open(a);
-		fit = (int) Min((int64) n, a->segment_end - a->next_offset);
-		mk_append_batch(a, records, fit);
-		records += fit;
-		n -= fit;
-	}
-	MemoryContextSwitchTo(old);
-}
-
-void
-mk_log_append_end(MkAppender *a)
-{
-	mk_append_close(a);
-	for (int i = 0; i < a->nslots; i++)
-		ExecDropSingleTupleTableSlot(a->slots[i]);
-	MemoryContextDelete(a->batch_context);
-}
-
 /* ---------------------------------------------------------------------------
  * The end
  */
@@ -542,18 +404,16 @@ mk_forget_ended(TransactionId *xids, int n)
 /*
  * One look for the end: a walk back from the last row, until all who have
  * records in flight have been met, or have ended, and a decided row is
- * reached.  The holders are asked for after the last row was seen, so that
- * each undecided row up to it is a holder's, or lies at the very end.
- * Returns the first undecided offset and its inserter, or the tail and
- * InvalidTransactionId.
+ * reached; or to the end of before, below which all is decided.  The holders
+ * are asked for after the last row was seen, so that each undecided row up to
+ * it is a holder's, or lies at the very end.  Returns the first undecided
+ * offset and its inserter, or the tail and InvalidTransactionId.
  */
 static int64
 mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 				 TransactionId *undecided_xid)
 {
-	int64 records = topic->segment_records;
-	int64 bound = hint->log_start;
-	int64 segment = hint->newest_segment;
+	int64 bound = Max(hint->log_start, hint->end - 1);
 	int64 end = -1; /* the last row's successor */
 	int64 undecided = -1;
 	TransactionId *xids = NULL;
@@ -561,11 +421,13 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 	bool done = false;
 
 	*undecided_xid = InvalidTransactionId;
-	for (; !done && segment >= bound / records; segment--)
+	for (int64 segment = hint->newest_segment;
+		 !done && segment >= bound / topic->segment_records; segment--)
 	{
 		MkScan s;
 
-		if (!mk_scan_begin(&s, topic, partition, segment, bound))
+		if (!mk_scan_begin(&s, topic, partition, hint, segment, AccessShareLock,
+						   bound))
 		{
 			mk_log_check_dropped(topic, partition, segment);
 			break;
@@ -593,7 +455,9 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 		}
 		mk_scan_end(&s);
 	}
-	return undecided >= 0 ? undecided : Max(end, 0);
+	if (xids != NULL)
+		pfree(xids);
+	return undecided >= 0 ? undecided : Max(end, hint->end);
 }
 
 int64
@@ -609,12 +473,9 @@ mk_log_end(const MkTopic *topic, int32 partition)
 	int64 end;
 	TransactionId xid;
 
-	if (TransactionIdIsValid(hint->undecided_xid))
-	{
-		if (TransactionIdIsInProgress(hint->undecided_xid))
-			return hint->undecided;
-		hint->undecided_xid = InvalidTransactionId;
-	}
+	if (TransactionIdIsValid(hint->undecided_xid) &&
+		TransactionIdIsInProgress(hint->undecided_xid))
+		return hint->end;
 
 	/*
 	 * If the first undecided row's inserter ended during the walk, its offset
@@ -627,13 +488,10 @@ mk_log_end(const MkTopic *topic, int32 partition)
 		end = mk_log_walk_back(topic, partition, hint, &xid);
 	} while (TransactionIdIsValid(xid) && !TransactionIdIsInProgress(xid));
 
-	if (TransactionIdIsValid(xid))
-	{
-		hint->undecided = end;
-		hint->undecided_xid = xid;
-	}
 	mk_refresh(topic, partition, hint);
-	return Max(end, hint->log_start);
+	hint->end = Max(end, hint->log_start);
+	hint->undecided_xid = xid;
+	return hint->end;
 }
 
 /* ---------------------------------------------------------------------------
@@ -700,7 +558,8 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 			MkLogSink sink, void *arg)
 {
 	int64 records = topic->segment_records;
-	int64 newest = mk_fresh_hint(topic, partition)->newest_segment;
+	MkHint *hint = mk_fresh_hint(topic, partition);
+	int64 newest = hint->newest_segment;
 	int64 next = start; /* the offset to come */
 	int64 sure = start; /* what is missing below is a hole */
 	int64 found = 0;
@@ -715,7 +574,8 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 	{
 		MkScan s;
 
-		if (!mk_scan_begin(&s, topic, partition, k, next))
+		if (!mk_scan_begin(&s, topic, partition, hint, k, AccessShareLock,
+						   next))
 		{
 			mk_log_check_dropped(topic, partition, k);
 			continue;
@@ -915,13 +775,14 @@ void
 mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 			 MkLogProblem report, void *arg)
 {
+	MkHint *hint = mk_fresh_hint(topic, partition);
 	MkCheck c = {partition, 0, DT_NOBEGIN, report, arg};
 	int64 records = topic->segment_records;
 	int64 *segments;
 	const char *problem;
 	int n;
 
-	c.next = mk_log_start(topic, partition);
+	c.next = hint->log_start;
 	n = mk_catalog_segments(topic, partition, &segments);
 	problem = mk_segment_partition_problem(topic, partition);
 	if (problem != NULL)
@@ -942,7 +803,8 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 				   psprintf("hole of " INT64_FORMAT " offsets", from - c.next),
 				   arg);
 		if (missing || problem != NULL ||
-			!mk_scan_begin(&s, topic, partition, segments[i], PG_INT64_MIN))
+			!mk_scan_begin(&s, topic, partition, hint, segments[i],
+						   AccessShareLock, PG_INT64_MIN))
 		{
 			c.next = Max(c.next, from + records);
 			continue;

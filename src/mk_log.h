@@ -8,7 +8,9 @@
 #include "datatype/timestamp.h"
 #include "utils/snapshot.h"
 
+#include "mk_append.h"
 #include "mk_catalog.h"
+#include "mk_segment.h"
 
 /* To be called once, in _PG_init. */
 extern void mk_log_init(void);
@@ -17,32 +19,24 @@ extern void mk_log_init(void);
  * Appending: the caller holds mk_lock_sequence
  */
 
-/* The most records that are appended at once. */
-#define MK_LOG_BATCH 1000
-
-typedef struct MkRecord
-{
-	Datum key; /* bytea */
-	Datum value; /* bytea */
-	Datum headers; /* jsonb */
-	bool key_isnull;
-	bool value_isnull;
-	bool headers_isnull;
-} MkRecord;
-
 typedef struct MkTail
 {
 	int64 next_offset;
 	TimestampTz ts; /* of the last record, DT_NOBEGIN if none */
-} MkTail;
 
-typedef struct MkAppender MkAppender;
+	/* the segment of the last record, while it is open */
+	bool is_open;
+	int64 segment_number;
+	MkSegment segment;
+} MkTail;
 
 /*
  * Where the next record goes: past every row that is there, also those of
- * transactions that are still committing, and not below the log start.
+ * transactions that are still committing, and not below the log start.  Leaves
+ * a segment open, for mk_log_append_begin or mk_log_tail_close.
  */
 extern void mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail);
+extern void mk_log_tail_close(MkTail *tail);
 
 /*
  * Sees to it that there are segments for the offsets first to first + n - 1.
@@ -60,14 +54,11 @@ extern void
 mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last);
 
 /*
- * Appends records, in batches of at most MK_LOG_BATCH, from the tail on.
- * ts is the time of all of them; it is raised to the tail's.  All memory is in
- * the context of mk_log_append_begin's call.
+ * Begins to append at the tail, and closes it.  ts is the time of all records,
+ * raised to the tail's.  See mk_append_begin.
  */
 extern MkAppender *mk_log_append_begin(const MkTopic *topic, int32 partition,
-									   const MkTail *tail, TimestampTz ts);
-extern void mk_log_append(MkAppender *appender, const MkRecord *records, int n);
-extern void mk_log_append_end(MkAppender *appender);
+									   MkTail *tail, TimestampTz ts);
 
 /* ---------------------------------------------------------------------------
  * Reading

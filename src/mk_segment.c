@@ -42,6 +42,9 @@ typedef struct MkSoundSegment
 {
 	Oid relid; /* hash key */
 	bool valid;
+	Oid topic;
+	int32 partition;
+	int64 segment;
 	Oid pkey;
 	bool plain;
 } MkSoundSegment;
@@ -172,23 +175,49 @@ mk_segment_check(Relation rel, const char **problem)
 	return InvalidOid;
 }
 
-bool
-mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
-				LOCKMODE lockmode, MkSegment *result)
+/*
+ * Locks the table that a segment had when it was last opened, if it still is
+ * the segment's and sound.
+ */
+static bool
+mk_segment_lock_known(const MkTopic *topic, int32 partition, int64 segment,
+					  LOCKMODE lockmode, Oid relid)
 {
-	Oid relid;
 	MkSoundSegment *sound;
 
-	/* the name is looked up again after the lock, as RangeVarGetRelid does */
-	for (;;)
+	if (!OidIsValid(relid))
+		return false;
+	LockRelationOid(relid, lockmode);
+	sound = hash_search(mk_sound, &relid, HASH_FIND, NULL);
+	if (likely(sound != NULL && sound->valid && sound->segment == segment &&
+			   sound->partition == partition && sound->topic == topic->relid))
+		return true;
+	UnlockRelationOid(relid, lockmode);
+	return false;
+}
+
+bool
+mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
+				LOCKMODE lockmode, Oid *known, MkSegment *result)
+{
+	Oid relid = known != NULL ? *known : InvalidOid;
+	MkSoundSegment *sound;
+
+	if (!mk_segment_lock_known(topic, partition, segment, lockmode, relid))
 	{
-		relid = mk_segment_relid(topic, partition, segment);
-		if (!OidIsValid(relid))
-			return false;
-		LockRelationOid(relid, lockmode);
-		if (relid == mk_segment_relid(topic, partition, segment))
-			break;
-		UnlockRelationOid(relid, lockmode);
+		/* looked up again after the lock, as RangeVarGetRelid does */
+		for (;;)
+		{
+			relid = mk_segment_relid(topic, partition, segment);
+			if (!OidIsValid(relid))
+				return false;
+			LockRelationOid(relid, lockmode);
+			if (relid == mk_segment_relid(topic, partition, segment))
+				break;
+			UnlockRelationOid(relid, lockmode);
+		}
+		if (known != NULL)
+			*known = relid;
 	}
 	result->rel = table_open(relid, NoLock);
 	result->lockmode = lockmode;
@@ -212,6 +241,9 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 				 errhint("Undo the change with ALTER TABLE; "
 						 "minikafka.check_topic() shows what else is wrong.")));
 		sound = hash_search(mk_sound, &relid, HASH_ENTER, &found);
+		sound->topic = topic->relid;
+		sound->partition = partition;
+		sound->segment = segment;
 		sound->pkey = pkey;
 		sound->plain = list_length(RelationGetIndexList(result->rel)) == 1;
 		sound->valid = mk_invalidations == invalidations;

@@ -45,11 +45,13 @@ extern void mk_segment_init(void);
 
 /*
  * Opens a segment and its primary key.  False if there is no such table;
- * raises 55000 if somebody altered it so that it cannot serve.
+ * raises 55000 if somebody altered it so that it cannot serve.  "known", if
+ * not NULL, is the OID of the table when it was last opened, or InvalidOid;
+ * it is set.
  */
 extern bool
 mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
-				LOCKMODE lockmode, MkSegment *result);
+				LOCKMODE lockmode, Oid *known, MkSegment *result);
 /* Closes it; the lock is let go unless keep_lock. */
 extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 

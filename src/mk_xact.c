@@ -431,6 +431,7 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 		mk_lock_sequence(topic_id, partition);
 		mk_xact_check_topic(topic, topic_id);
 		mk_log_tail(topic, partition, &tail);
+		mk_log_tail_close(&tail);
 		p->parts[part].append_tail = tail;
 		p->parts[part].append_level = p->level->nesting;
 	}
@@ -599,9 +600,10 @@ mk_xact_lock_part(MkPart *part)
 {
 	mk_lock_sequence(part->topic_id, part->partition);
 	mk_xact_check_topic(part->topic, part->topic_id);
-	mk_log_tail(part->topic, part->partition, &part->tail);
 	if (part->append_level > 0)
 		part->tail = part->append_tail;
+	else
+		mk_log_tail(part->topic, part->partition, &part->tail);
 	part->made_segment = mk_log_reserve(part->topic, part->partition,
 										part->tail.next_offset, part->records);
 	mk_log_make_ahead(part->topic, part->partition,
@@ -620,7 +622,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	int *next;
 	MkRecord *run;
 	int nslots = 0;
-	int room = (int) Min(p->nrecords, MK_LOG_BATCH);
+	int room = (int) Min(p->nrecords, MK_APPEND_BATCH);
 	int64 position = 0;
 	int v = 0;
 	bool more = true;
@@ -685,7 +687,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 		}
 
 		if (nparts == 1)
-			mk_log_append(parts[0]->appender, records, n);
+			mk_append_records(parts[0]->appender, records, n);
 		else
 			for (int i = 0; i < nparts; i++)
 			{
@@ -693,7 +695,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 
 				for (int j = parts[i]->first; j >= 0; j = next[j])
 					run[nrun++] = records[j];
-				mk_log_append(parts[i]->appender, run, nrun);
+				mk_append_records(parts[i]->appender, run, nrun);
 			}
 		for (int i = 0; i < n; i++)
 			ExecClearTuple(slots[i]);
@@ -702,7 +704,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	for (int i = 0; i < nslots; i++)
 		ExecDropSingleTupleTableSlot(slots[i]);
 	for (int i = 0; i < nparts; i++)
-		mk_log_append_end(parts[i]->appender);
+		mk_append_end(parts[i]->appender);
 }
 
 /* What last_sent() is to show; must not fail later, so it is made now. */
@@ -736,8 +738,12 @@ mk_xact_commit_records(MkPending *p)
 	 * somebody failed who was committing.
 	 */
 	for (int i = 0; i < nparts - 1; i++)
-		if (parts[i]->append_level == 0)
-			mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
+	{
+		if (parts[i]->append_level > 0)
+			continue;
+		mk_log_tail_close(&parts[i]->tail);
+		mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
+	}
 
 	/* pass 2 */
 	for (int i = 0; i < p->nnotes; i++)

@@ -1,0 +1,252 @@
+/*
+ * mk_append.c
+ *		Writing records into the segments of a partition.
+ *
+ * The rows are written directly: no trigger, no constraint and no right of
+ * the caller counts.  Indexes that the owner of the topic has added to a
+ * segment are kept up, and what they run is run as him.
+ */
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "mk_append.h"
+#include "mk_compat.h"
+
+struct MkAppender
+{
+	const MkTopic *topic;
+	int32 partition;
+	int64 next_offset;
+	TimestampTz ts;
+	MemoryContext context; /* the appender's own memory */
+	MemoryContext batch_context; /* reset after each batch */
+	int nslots;
+	TupleTableSlot **slots;
+
+	/* the segment of the next offset, while it is open */
+	bool is_open;
+	int64 segment_end;
+	MkSegment segment;
+	EState *estate; /* with rri, NULL until its indexes are open */
+	ResultRelInfo *rri;
+};
+
+/* The columns of a segment, without the pin that a relation's has. */
+static TupleDesc
+mk_record_desc(void)
+{
+	static TupleDesc desc = NULL;
+	MemoryContext old;
+
+	if (desc != NULL)
+		return desc;
+	old = MemoryContextSwitchTo(TopMemoryContext);
+	desc = CreateTemplateTupleDesc(Natts_record);
+	TupleDescInitEntry(desc, Anum_record_offset, "offset", INT8OID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_ts, "ts", TIMESTAMPTZOID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_partition, "partition", INT4OID, -1,
+					   0);
+	TupleDescInitEntry(desc, Anum_record_key, "key", BYTEAOID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_value, "value", BYTEAOID, -1, 0);
+	TupleDescInitEntry(desc, Anum_record_headers, "headers", JSONBOID, -1, 0);
+	MemoryContextSwitchTo(old);
+	return desc;
+}
+
+MkAppender *
+mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
+				TimestampTz ts, MkSegment *open)
+{
+	MkAppender *a = palloc0(sizeof(MkAppender));
+
+	a->topic = topic;
+	a->partition = partition;
+	a->next_offset = next_offset;
+	a->ts = ts;
+	a->context = CurrentMemoryContext;
+	a->batch_context = AllocSetContextCreate(
+		CurrentMemoryContext, "minikafka append", ALLOCSET_DEFAULT_SIZES);
+	if (open != NULL)
+	{
+		a->segment = *open;
+		a->is_open = true;
+	}
+	return a;
+}
+
+/*
+ * Expressions of indexes run as the table's owner, as REINDEX would run them;
+ * also when the index is only opened, since what is constant in them is
+ * computed then.
+ */
+typedef struct MkUser
+{
+	Oid user;
+	int security;
+	int nestlevel;
+} MkUser;
+
+static void
+mk_become_owner(const MkSegment *segment, MkUser *save)
+{
+	if (segment->plain)
+		return;
+	GetUserIdAndSecContext(&save->user, &save->security);
+	SetUserIdAndSecContext(segment->rel->rd_rel->relowner,
+						   save->security | SECURITY_RESTRICTED_OPERATION);
+	save->nestlevel = NewGUCNestLevel();
+}
+
+static void
+mk_become_self(const MkSegment *segment, const MkUser *save)
+{
+	if (segment->plain)
+		return;
+	AtEOXact_GUC(false, save->nestlevel);
+	SetUserIdAndSecContext(save->user, save->security);
+}
+
+/* Opens the segment of the next offset, if it is not, and its indexes. */
+static void
+mk_append_open(MkAppender *a)
+{
+	int64 segment = a->next_offset / a->topic->segment_records;
+	MkUser save;
+
+	if (!a->is_open &&
+		!mk_segment_open(a->topic, a->partition, segment, RowExclusiveLock,
+						 NULL, &a->segment))
+		mk_segment_missing(a->topic, a->partition, segment);
+	a->is_open = true;
+	a->segment_end = (segment + 1) * a->topic->segment_records;
+	a->estate = CreateExecutorState();
+	a->rri = makeNode(ResultRelInfo);
+	InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
+	mk_become_owner(&a->segment, &save);
+	ExecOpenIndices(a->rri, false);
+	mk_become_self(&a->segment, &save);
+}
+
+/* Closes it; the locks stay to the end of the transaction. */
+static void
+mk_append_close(MkAppender *a)
+{
+	if (a->estate != NULL)
+	{
+		ExecCloseIndices(a->rri);
+		FreeExecutorState(a->estate);
+		a->estate = NULL;
+	}
+	if (a->is_open)
+		mk_segment_close(&a->segment, true);
+	a->is_open = false;
+}
+
+static void
+mk_append_index_entries(MkAppender *a, int n)
+{
+	MkUser save;
+
+	mk_become_owner(&a->segment, &save);
+	for (int i = 0; i < n; i++)
+	{
+		(void) mk_ExecInsertIndexTuples(a->rri, a->slots[i], a->estate);
+		ResetPerTupleExprContext(a->estate);
+	}
+	mk_become_self(&a->segment, &save);
+}
+
+/* Appends n records, which fit into the open segment. */
+static void
+mk_append_batch(MkAppender *a, const MkRecord *records, int n)
+{
+	MemoryContext old;
+
+	if (n > a->nslots)
+	{
+		int room = Min(MK_APPEND_BATCH, Max(n, 2 * a->nslots));
+
+		old = MemoryContextSwitchTo(a->context);
+		a->slots = a->slots == NULL
+			? palloc(room * sizeof(TupleTableSlot *))
+			: repalloc(a->slots, room * sizeof(TupleTableSlot *));
+		while (a->nslots < room)
+			a->slots[a->nslots++] =
+				MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsVirtual);
+		MemoryContextSwitchTo(old);
+	}
+
+	for (int i = 0; i < n; i++)
+	{
+		TupleTableSlot *slot = a->slots[i];
+		const MkRecord *r = &records[i];
+
+		ExecClearTuple(slot);
+		slot->tts_values[Anum_record_offset - 1] =
+			Int64GetDatum(a->next_offset + i);
+		slot->tts_values[Anum_record_ts - 1] = TimestampTzGetDatum(a->ts);
+		slot->tts_values[Anum_record_partition - 1] =
+			Int32GetDatum(a->partition);
+		slot->tts_values[Anum_record_key - 1] = r->key;
+		slot->tts_values[Anum_record_value - 1] = r->value;
+		slot->tts_values[Anum_record_headers - 1] = r->headers;
+		memset(slot->tts_isnull, 0, Natts_record * sizeof(bool));
+		slot->tts_isnull[Anum_record_key - 1] = r->key_isnull;
+		slot->tts_isnull[Anum_record_value - 1] = r->value_isnull;
+		slot->tts_isnull[Anum_record_headers - 1] = r->headers_isnull;
+		ExecStoreVirtualTuple(slot);
+	}
+
+	old = MemoryContextSwitchTo(a->batch_context);
+	if (n == 1)
+		table_tuple_insert(a->segment.rel, a->slots[0],
+						   GetCurrentCommandId(true), 0, NULL);
+	else
+		table_multi_insert(a->segment.rel, a->slots, n,
+						   GetCurrentCommandId(true), 0, NULL);
+	mk_append_index_entries(a, n);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(a->batch_context);
+	a->next_offset += n;
+}
+
+void
+mk_append_records(MkAppender *a, const MkRecord *records, int n)
+{
+	MemoryContext old = MemoryContextSwitchTo(a->context);
+
+	while (n > 0)
+	{
+		int fit;
+
+		CHECK_FOR_INTERRUPTS();
+		if (a->estate != NULL && a->next_offset == a->segment_end)
+			mk_append_close(a);
+		if (a->estate == NULL)
+			mk_append_open(a);
+		fit =
+			(int) Min(Min(n, MK_APPEND_BATCH), a->segment_end - a->next_offset);
+		mk_append_batch(a, records, fit);
+		records += fit;
+		n -= fit;
+	}
+	MemoryContextSwitchTo(old);
+}
+
+void
+mk_append_end(MkAppender *a)
+{
+	mk_append_close(a);
+	for (int i = 0; i < a->nslots; i++)
+		ExecDropSingleTupleTableSlot(a->slots[i]);
+	MemoryContextDelete(a->batch_context);
+}
