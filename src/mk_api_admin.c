@@ -42,6 +42,7 @@ typedef struct MkReport
 {
 	ReturnSetInfo *rsinfo;
 	MkTopic *topic;
+	bool *sound; /* of each partition */
 } MkReport;
 
 static void
@@ -78,6 +79,8 @@ mk_check_committed(int32 group_no, int32 partition, int64 next_offset,
 				  arg);
 		return;
 	}
+	if (!report->sound[partition])
+		return;
 	end = mk_log_end(report->topic, partition);
 	if (next_offset < 0 || next_offset > end)
 		mk_report("error", partition, next_offset,
@@ -97,8 +100,10 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 	report.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
 	InitMaterializedSRF(fcinfo, 0);
 	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	report.sound = palloc(report.topic->npartitions * sizeof(bool));
 	for (int32 i = 0; i < report.topic->npartitions; i++)
-		mk_log_check(report.topic, i, GetActiveSnapshot(), mk_report, &report);
+		report.sound[i] = mk_log_check(report.topic, i, GetActiveSnapshot(),
+									   mk_report, &report);
 	mk_progress_scan_topic(report.topic->topic_id, GetActiveSnapshot(),
 						   mk_check_committed, &report);
 	return (Datum) 0;

@@ -44,6 +44,21 @@ typedef struct MkFetch
 	int64 found;
 } MkFetch;
 
+/* The argument is a C string, and then the jsonb. */
+static void
+mk_jsonb_in(void *datum)
+{
+	*(Datum *) datum = DirectFunctionCall1(jsonb_in, *(Datum *) datum);
+}
+
+/* Also what jsonb cannot hold, and what nests too deeply. */
+static bool
+mk_is_no_jsonb(int sqlstate)
+{
+	return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION ||
+		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+}
+
 /*
  * Decodes a key or a value in place.  False if it cannot be decoded.
  */
@@ -58,7 +73,10 @@ mk_decode(Datum *datum, bool isnull, MkForm form)
 	if (decoded == NULL)
 		return false;
 	if (form == MK_FORM_JSON)
-		return mk_jsonb_in_safe(text_to_cstring(decoded), datum);
+	{
+		*datum = CStringGetDatum(text_to_cstring(decoded));
+		return mk_try(mk_jsonb_in, datum, mk_is_no_jsonb);
+	}
 	*datum = PointerGetDatum(decoded);
 	return true;
 }

@@ -13,13 +13,9 @@
 #include "storage/procarray.h"
 #include "storage/sinvaladt.h"
 #include "utils/acl.h"
-#include "utils/fmgrprotos.h"
 
 #if PG_VERSION_NUM >= 160000
-#include "nodes/miscnodes.h"
 #include "varatt.h"
-#else
-#include "mk_try.h"
 #endif
 
 #if PG_VERSION_NUM < 150000
@@ -58,43 +54,6 @@ mk_namespace_aclcheck(Oid namespace, Oid role, AclMode mode)
 	return pg_namespace_aclcheck(namespace, role, mode);
 #endif
 }
-
-/*
- * jsonb_in without an error for what is no jsonb.  Before 16 the error has to
- * be caught.
- */
-#if PG_VERSION_NUM >= 160000
-static inline bool
-mk_jsonb_in_safe(char *string, Datum *result)
-{
-	ErrorSaveContext escontext = {.type = T_ErrorSaveContext};
-
-	return DirectInputFunctionCallSafe(jsonb_in, string, InvalidOid, -1,
-									   (Node *) &escontext, result);
-}
-#else
-/* the argument is a C string, and then the result */
-static inline void
-mk_jsonb_in(void *datum)
-{
-	*(Datum *) datum = DirectFunctionCall1(jsonb_in, *(Datum *) datum);
-}
-
-static inline bool
-mk_is_data_error(int sqlstate)
-{
-	return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION ||
-		sqlstate == ERRCODE_PROGRAM_LIMIT_EXCEEDED ||
-		sqlstate == ERRCODE_STATEMENT_TOO_COMPLEX;
-}
-
-static inline bool
-mk_jsonb_in_safe(char *string, Datum *result)
-{
-	*result = CStringGetDatum(string);
-	return mk_try(mk_jsonb_in, result, mk_is_data_error);
-}
-#endif
 
 /*
  * The transaction id of a virtual transaction, or InvalidTransactionId when

@@ -14,7 +14,6 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -149,17 +148,9 @@ static void
 mk_commit_lock(void *note)
 {
 	MkCommitNote *n = note;
-	MkTopic *topic;
 
 	mk_lock_group_partition(n->group->group_id, n->topic_id, n->partition);
-	AcceptInvalidationMessages();
-	topic = mk_catalog_topic(n->topic->relid);
-	if (topic == NULL || topic->topic_id != n->topic_id)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("topic \"%s\" does not exist", NameStr(n->topic->name)),
-				 errdetail("It was dropped after this transaction had "
-						   "committed an offset of it.")));
+	mk_xact_check_topic(n->topic, n->topic_id);
 }
 
 static void

@@ -732,8 +732,9 @@ mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts)
 typedef struct MkCheck
 {
 	int32 partition;
-	int64 next;
-	TimestampTz ts;
+	int64 next; /* the offset to come */
+	int64 sure; /* what is missing below is a hole */
+	TimestampTz ts; /* of the record before */
 	MkLogProblem report;
 	void *arg;
 } MkCheck;
@@ -771,53 +772,89 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 	c->next = s->offset + 1;
 }
 
-void
+/*
+ * Checks the rows of a segment from c->next on, and those that do not belong
+ * into it.  False at the first row that is not decided or not seen; it looks
+ * again at what is missing, as mk_log_walk does.
+ */
+static bool
+mk_check_segment(MkCheck *c, const MkTopic *topic, MkHint *hint, int64 segment,
+				 Snapshot snapshot)
+{
+	int64 from = segment * topic->segment_records;
+	int64 to = from + topic->segment_records;
+	int64 first = PG_INT64_MIN;
+	bool again;
+	bool go_on = true;
+
+	do
+	{
+		MkScan s;
+
+		again = false;
+		if (!mk_scan_begin(&s, topic, c->partition, hint, segment,
+						   AccessShareLock, first))
+			return true;
+		while (go_on && !again && mk_scan_next(&s, ForwardScanDirection))
+		{
+			if (TransactionIdIsValid(s.undecided) ||
+				!table_tuple_satisfies_snapshot(s.segment.rel, s.slot,
+												snapshot))
+				go_on = false;
+			else if (s.offset > c->next && s.offset < to && s.offset > c->sure)
+			{
+				c->sure = s.offset;
+				first = c->next;
+				again = true;
+			}
+			else if (s.offset >= c->next || s.offset < from)
+				mk_check_row(c, &s, from, to);
+		}
+		mk_scan_end(&s);
+	} while (again);
+	return go_on;
+}
+
+bool
 mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 			 MkLogProblem report, void *arg)
 {
 	MkHint *hint = mk_fresh_hint(topic, partition);
-	MkCheck c = {partition, 0, DT_NOBEGIN, report, arg};
-	int64 records = topic->segment_records;
+	MkCheck c = {.partition = partition,
+				 .next =
+					 hint->log_start, /* rows below it are removed some day */
+				 .sure = hint->log_start,
+				 .ts = DT_NOBEGIN,
+				 .report = report,
+				 .arg = arg};
 	int64 *segments;
-	const char *problem;
-	int n;
+	int n = mk_catalog_segments(topic, partition, &segments);
+	const char *problem = mk_segment_partition_problem(topic, partition);
+	bool sound = true;
+	bool go_on = true;
 
-	c.next = hint->log_start;
-	n = mk_catalog_segments(topic, partition, &segments);
-	problem = mk_segment_partition_problem(topic, partition);
 	if (problem != NULL)
 		report("error", partition, -1, problem, arg);
-	if (n == 0)
-		report("error", partition, -1, "partition has no segment", arg);
 	for (int i = 0; i < n; i++)
 	{
-		int64 from = segments[i] * records;
+		int64 from = segments[i] * topic->segment_records;
 		bool missing;
-		MkScan s;
 
 		problem = mk_segment_problem(topic, partition, segments[i], &missing);
 		if (problem != NULL)
+		{
 			report("error", partition, from, problem, arg);
-		if (i > 0 && segments[i] != segments[i - 1] + 1 && from > c.next)
-			report("notice", partition, c.next,
-				   psprintf("hole of " INT64_FORMAT " offsets", from - c.next),
-				   arg);
-		if (missing || problem != NULL ||
-			!mk_scan_begin(&s, topic, partition, hint, segments[i],
-						   AccessShareLock, PG_INT64_MIN))
-		{
-			c.next = Max(c.next, from + records);
-			continue;
+			sound = false;
+			c.next = Max(c.next, from + topic->segment_records);
+			c.sure = c.next;
 		}
-		while (mk_scan_next(&s, ForwardScanDirection))
-		{
-			/* rows below the log start are removed sooner or later */
-			if (!TransactionIdIsValid(s.undecided) &&
-				table_tuple_satisfies_snapshot(s.segment.rel, s.slot,
-											   snapshot) &&
-				(s.offset >= c.next || s.offset < from))
-				mk_check_row(&c, &s, from, from + records);
-		}
-		mk_scan_end(&s);
+		else if (go_on)
+			go_on = mk_check_segment(&c, topic, hint, segments[i], snapshot);
 	}
+	if (n == 0)
+	{
+		report("error", partition, -1, "partition has no segment", arg);
+		sound = false;
+	}
+	return sound;
 }

@@ -114,8 +114,11 @@ mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts);
 typedef void (*MkLogProblem)(const char *severity, int32 partition,
 							 int64 offset, const char *problem, void *arg);
 
-/* Reads the whole of a partition; an offset below 0 means none. */
-extern void mk_log_check(const MkTopic *topic, int32 partition,
+/*
+ * Reads the whole of a partition; an offset below 0 means none.  False if a
+ * table is missing or altered, so that mk_log_end may fail.
+ */
+extern bool mk_log_check(const MkTopic *topic, int32 partition,
 						 Snapshot snapshot, MkLogProblem report, void *arg);
 
 #endif /* MK_LOG_H */

@@ -443,6 +443,7 @@ mk_delete_lock(void *note)
 	MkDeleteNote *n = note;
 
 	mk_lock_log_start(n->topic_id, n->partition);
+	mk_xact_check_topic(n->topic, n->topic_id);
 }
 
 static void

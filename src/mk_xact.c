@@ -395,8 +395,7 @@ mk_xact_count(MkPending *p, int part)
 	return n;
 }
 
-/* A topic that was dropped since it was sent to is an error. */
-static void
+void
 mk_xact_check_topic(MkTopic *topic, int32 topic_id)
 {
 	MkTopic *now;
@@ -405,11 +404,11 @@ mk_xact_check_topic(MkTopic *topic, int32 topic_id)
 	AcceptInvalidationMessages();
 	now = mk_catalog_topic(topic->relid);
 	if (now == NULL || now->topic_id != topic_id)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
-				 errdetail(
-					 "It was dropped after this transaction had sent to it.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
+			 errdetail("It was dropped after this transaction had used it.")));
 }
 
 int64
