@@ -72,6 +72,17 @@ mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode)
 	return mk_topic_get(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name), mode);
 }
 
+MkTopic *
+mk_api_monitored_topic(FunctionCallInfo fcinfo, int arg)
+{
+	text *name;
+
+	mk_api_require(fcinfo, arg, "topic");
+	name = PG_GETARG_TEXT_PP(arg);
+	return mk_topic_get_monitored(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name),
+								  ACL_SELECT);
+}
+
 int32
 mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic)
 {

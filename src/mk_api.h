@@ -32,6 +32,9 @@ extern bool mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name);
 /* The topic named by the argument; see mk_topic_get. */
 extern MkTopic *mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode);
 
+/* The same for reading, also for members of pg_monitor. */
+extern MkTopic *mk_api_monitored_topic(FunctionCallInfo fcinfo, int arg);
+
 /* The partition of the topic, which must exist. */
 extern int32
 mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);

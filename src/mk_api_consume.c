@@ -206,12 +206,8 @@ mk_offsets(void *arg)
 	FunctionCallInfo fcinfo = o->fcinfo;
 	MkTopic *topic;
 	int32 partition;
-	text *name;
 
-	mk_api_require(fcinfo, 0, "topic");
-	name = PG_GETARG_TEXT_PP(0);
-	topic = mk_topic_get_monitored(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name),
-								   ACL_SELECT);
+	topic = mk_api_monitored_topic(fcinfo, 0);
 	partition = mk_api_partition(fcinfo, 1, topic);
 	o->values[1] = Int64GetDatum(mk_log_end(topic, partition));
 	o->values[0] = Int64GetDatum(mk_log_start(topic, partition));
@@ -325,7 +321,7 @@ minikafka_committed(PG_FUNCTION_ARGS)
 
 	mk_api_enter("committed()");
 	group_id = mk_api_group_id(fcinfo, 0);
-	topic = mk_api_topic(fcinfo, 1, ACL_SELECT);
+	topic = mk_api_monitored_topic(fcinfo, 1);
 	offset = mk_consumer_committed(group_id, topic,
 								   mk_api_partition(fcinfo, 2, topic));
 	if (offset < 0)
@@ -333,27 +329,51 @@ minikafka_committed(PG_FUNCTION_ARGS)
 	PG_RETURN_INT64(offset);
 }
 
-/* The rows of lag() for one topic. */
+typedef struct MkLagCall
+{
+	const MkGroup *group;
+	const MkTopic *topic;
+	int32 partition;
+	MkLag lag;
+} MkLagCall;
+
 static void
-mk_lag_rows(ReturnSetInfo *rsinfo, const MkGroup *group, MkTopic *topic)
+mk_lag_call(void *arg)
+{
+	MkLagCall *call = arg;
+
+	mk_consumer_lag(call->group, call->topic, call->partition, &call->lag);
+}
+
+/*
+ * The rows of lag() for one topic; with "quietly", NULLs where the topic
+ * cannot be read.
+ */
+static void
+mk_lag_rows(ReturnSetInfo *rsinfo, const MkGroup *group, const MkTopic *topic,
+			bool quietly)
 {
 	for (int32 i = 0; i < topic->npartitions; i++)
 	{
-		MkLag lag;
+		MkLagCall call = {.group = group, .topic = topic, .partition = i};
 		Datum values[8] = {0};
 		bool nulls[8] = {0};
 		Interval *time_lag = palloc0(sizeof(Interval));
 
 		CHECK_FOR_INTERRUPTS();
-		mk_consumer_lag(group, topic, i, &lag);
-		time_lag->time = lag.time_lag;
+		if (!quietly)
+			mk_lag_call(&call);
+		else if (!mk_try(mk_lag_call, &call, mk_is_unreadable))
+			memset(nulls, true, sizeof(nulls));
+		time_lag->time = call.lag.time_lag;
 		values[0] = CStringGetTextDatum(NameStr(topic->name));
 		values[1] = Int32GetDatum(i);
-		values[2] = Int64GetDatum(lag.log_start);
-		values[3] = Int64GetDatum(lag.end);
-		values[4] = Int64GetDatum(lag.committed);
-		nulls[4] = lag.committed < 0;
-		values[5] = Int64GetDatum(lag.lag);
+		nulls[0] = nulls[1] = false;
+		values[2] = Int64GetDatum(call.lag.log_start);
+		values[3] = Int64GetDatum(call.lag.end);
+		values[4] = Int64GetDatum(call.lag.committed);
+		nulls[4] |= call.lag.committed < 0;
+		values[5] = Int64GetDatum(call.lag.lag);
 		values[6] = IntervalPGetDatum(time_lag);
 		nulls[7] = true;
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -378,21 +398,14 @@ minikafka_lag(PG_FUNCTION_ARGS)
 				 errhint("The first minikafka.commit_offset() makes it.")));
 	InitMaterializedSRF(fcinfo, 0);
 	if (!PG_ARGISNULL(1))
-	{
-		text *name = PG_GETARG_TEXT_PP(1);
-
-		mk_lag_rows(rsinfo, &group,
-					mk_topic_get_monitored(VARDATA_ANY(name),
-										   VARSIZE_ANY_EXHDR(name),
-										   ACL_SELECT));
-	}
+		mk_lag_rows(rsinfo, &group, mk_api_monitored_topic(fcinfo, 1), false);
 	else
 	{
 		List *topics = mk_consumer_topics(&group);
 		ListCell *lc;
 
 		foreach (lc, topics)
-			mk_lag_rows(rsinfo, &group, lfirst(lc));
+			mk_lag_rows(rsinfo, &group, lfirst(lc), true);
 	}
 	return (Datum) 0;
 }

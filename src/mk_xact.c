@@ -134,12 +134,14 @@ typedef struct MkPending
 	int notes_room;
 	MkNote *notes;
 
-	bool sequenced;
 	int nsent;
 	MkSent *sent; /* in TopMemoryContext */
 } MkPending;
 
 static MkPending *mk_pending = NULL;
+
+/* From PRE_COMMIT on nothing can be noted, whether anything was or not. */
+static bool mk_committing = false;
 
 /* What last_sent() shows; in TopMemoryContext. */
 static int mk_nlast_sent = 0;
@@ -155,12 +157,12 @@ mk_xact_check_writable(const char *function)
 	PreventCommandIfReadOnly(function);
 	PreventCommandDuringRecovery(function);
 	PreventCommandIfParallelMode(function);
-	if (mk_pending != NULL && mk_pending->sequenced)
+	if (mk_committing)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot execute %s while the transaction is committing",
 						function),
-				 errdetail("Its records have been sequenced.")));
+				 errdetail("What it has sent has been sequenced.")));
 }
 
 MemoryContext
@@ -768,8 +770,6 @@ mk_xact_pre_commit(MkPending *p)
 	MemoryContext old;
 	bool save_read_only = XactReadOnly;
 
-	p->sequenced = true;
-
 	/* it was not yet when the notes were taken */
 	XactReadOnly = false;
 	context = AllocSetContextCreate(TopTransactionContext, "minikafka commit",
@@ -805,28 +805,36 @@ mk_xact_is_empty(MkPending *p)
 }
 
 static void
+mk_xact_pre_prepare(MkPending *p)
+{
+	if (!mk_xact_is_empty(p))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot PREPARE a transaction that has sent records or "
+						"committed offsets")));
+	if (p->buffer != NULL)
+		tuplestore_end(p->buffer);
+}
+
+static void
 mk_xact_callback(XactEvent event, void *arg)
 {
 	MkPending *p = mk_pending;
 
-	if (p == NULL)
-		return;
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:
-			mk_xact_pre_commit(p);
+			mk_committing = true;
+			if (p != NULL)
+				mk_xact_pre_commit(p);
 			break;
 		case XACT_EVENT_PRE_PREPARE:
-			if (!mk_xact_is_empty(p))
-				ereport(ERROR,
-						(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						 errmsg("cannot PREPARE a transaction that has sent "
-								"records or committed offsets")));
-			if (p->buffer != NULL)
-				tuplestore_end(p->buffer);
+			mk_committing = true;
+			if (p != NULL)
+				mk_xact_pre_prepare(p);
 			break;
 		case XACT_EVENT_COMMIT:
-			if (p->sent != NULL)
+			if (p != NULL && p->sent != NULL)
 			{
 				if (mk_last_sent != NULL)
 					pfree(mk_last_sent);
@@ -834,14 +842,17 @@ mk_xact_callback(XactEvent event, void *arg)
 				mk_nlast_sent = p->nsent;
 			}
 			mk_pending = NULL;
+			mk_committing = false;
 			break;
 		case XACT_EVENT_ABORT:
-			if (p->sent != NULL)
+			if (p != NULL && p->sent != NULL)
 				pfree(p->sent);
 			mk_pending = NULL;
+			mk_committing = false;
 			break;
 		case XACT_EVENT_PREPARE:
 			mk_pending = NULL;
+			mk_committing = false;
 			break;
 		default:
 			break;

@@ -108,7 +108,7 @@ CREATE FUNCTION minikafka.committed(group_id text, topic text, partition integer
 RETURNS bigint LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'minikafka_committed';
 COMMENT ON FUNCTION minikafka.committed(text, text, integer) IS
-'The committed offset of a group in a partition, NULL if none; a transaction sees its own.';
+'The committed offset of a group in a partition, NULL if none; a transaction sees its own. Needs SELECT on the topic and the group, or membership in pg_monitor.';
 
 CREATE TYPE minikafka.partition_lag AS (
 	topic text,
@@ -123,7 +123,7 @@ COMMENT ON TYPE minikafka.partition_lag IS 'The lag of a group in a partition, a
 
 CREATE FUNCTION minikafka.lag(group_id text, topic text DEFAULT NULL)
 RETURNS SETOF minikafka.partition_lag
-LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 10
+LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_lag';
 COMMENT ON FUNCTION minikafka.lag(text, text) IS
-'How far a group is behind, for each partition of a topic (NULL: of all topics in which it has committed): lag = end - max(committed, log start), in records; time_lag = age of the oldest unread record. Errors: 42704 unknown group or topic, 42501.';
+'How far a group is behind, for each partition of a topic (NULL: of all topics in which it has committed): lag = end - max(committed, log start), in records; time_lag = age of the oldest unread record. Needs SELECT on the topic and the group, or membership in pg_monitor; with NULL, topics without that right are left out, and the columns of one that cannot be read (altered by hand) are NULL. Errors: 42704 unknown group or topic, 42501.';
