@@ -704,8 +704,6 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 
 	for (int i = 0; i < nslots; i++)
 		ExecDropSingleTupleTableSlot(slots[i]);
-	for (int i = 0; i < nparts; i++)
-		mk_append_end(parts[i]->appender);
 }
 
 /* What last_sent() is to show; must not fail later, so it is made now. */
@@ -729,8 +727,10 @@ mk_xact_commit_records(MkPending *p)
 	MkPart **parts;
 	int nparts;
 
-	/* pass 1 */
+	/* pass 1; what needs no lock is done before it is taken */
 	parts = mk_xact_order_parts(p, &nparts);
+	if (nparts > 0)
+		(void) GetCurrentTransactionId();
 	for (int i = 0; i < nparts; i++)
 		mk_xact_lock_part(parts[i]);
 
@@ -761,6 +761,9 @@ mk_xact_commit_records(MkPending *p)
 	for (int i = 0; i < nparts; i++)
 		if (!parts[i]->made_segment && !IsolationIsSerializable())
 			mk_lock_sequence_release(parts[i]->topic_id, parts[i]->partition);
+
+	for (int i = 0; i < nparts; i++)
+		mk_append_end(parts[i]->appender);
 }
 
 static void
