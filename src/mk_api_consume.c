@@ -258,7 +258,8 @@ minikafka_offset_for_time(PG_FUNCTION_ARGS)
 	topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
 	partition = mk_api_partition(fcinfo, 1, topic);
 	mk_api_require(fcinfo, 2, "ts");
-	offset = mk_log_offset_for_time(topic, partition, PG_GETARG_TIMESTAMPTZ(2));
+	offset = mk_log_offset_for_time(topic, partition, PG_GETARG_TIMESTAMPTZ(2),
+									GetActiveSnapshot());
 	if (offset < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(offset);

@@ -113,7 +113,8 @@ mk_parse_number(const char *option, const char *value)
 
 	errno = 0;
 	number = strtoi64(value, &end, 10);
-	if (errno != 0 || end == value || *end != '\0')
+	if (errno != 0 || end == value || *end != '\0' ||
+		isspace((unsigned char) *value))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

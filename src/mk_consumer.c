@@ -267,7 +267,8 @@ mk_consumer_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 	result->lag = Max(result->end - position, 0);
 	result->time_lag = 0;
 	if (result->lag > 0 &&
-		mk_log_time(topic, partition, position, &unread, &ts) &&
+		mk_log_time(topic, partition, position, GetActiveSnapshot(), &unread,
+					&ts) &&
 		unread < result->end)
 		result->time_lag = Max(mk_clock_now() - ts, 0);
 }

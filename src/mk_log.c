@@ -19,11 +19,15 @@
  * 3. The rows that a transaction puts into one partition are one contiguous
  *	  run of offsets.
  *
- * A reader looks with a dirty snapshot: it sees committed rows and undecided
- * ones, and stops at the first undecided one.  An offset that no row bears is
- * a hole only if it is still missing in a look that began after a committed
- * row above it had been seen: an index scan copies a page and visits the rows
- * afterwards, and the offsets of rows that were aborted are given again.
+ * A reader scans with a dirty snapshot: it sees committed rows and undecided
+ * ones.  It stops at the first undecided row, and at the first that is not
+ * visible to a snapshot that was taken before the scan began.  An offset that
+ * no row bears, below a row that is handed out, is a hole: that row was
+ * committed when the snapshot was taken, so by invariant 1 every row below it
+ * had been inserted when the scan began.  Without the second rule this would
+ * not hold: an index scan copies a page and visits the rows afterwards, and
+ * the offsets of rows that were aborted are given again, so rows committed
+ * meanwhile could be missed below others that are not.
  */
 #include "postgres.h"
 
@@ -146,6 +150,11 @@ mk_refresh(const MkTopic *topic, int32 partition, MkHint *hint)
 	hint->newest_segment = mk_catalog_newest_segment(topic, partition);
 	hint->log_start = mk_catalog_log_start(topic, partition);
 	hint->generation = changing ? 0 : generation;
+	if (hint->newest_segment < 0 && mk_catalog_topic(topic->relid) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
+				 errdetail("It was dropped meanwhile.")));
 }
 
 /* What is remembered of a partition, refreshed. */
@@ -196,6 +205,14 @@ mk_scan_column(MkScan *s, AttrNumber attno)
 	bool isnull;
 
 	return slot_getattr(s->slot, attno, &isnull);
+}
+
+/* Whether the row can be handed out: see the rules at the top of the file. */
+static bool
+mk_scan_is_settled(MkScan *s, Snapshot snapshot)
+{
+	return !TransactionIdIsValid(s->undecided) &&
+		table_tuple_satisfies_snapshot(s->segment.rel, s->slot, snapshot);
 }
 
 static bool
@@ -533,24 +550,8 @@ mk_scan_record(MkScan *s, MkLogRecord *r)
 }
 
 /*
- * Goes on from a committed row that lies above a gap, without handing it out,
- * for as many rows as the call may still return.  The highest committed row:
- * what is missing below it in the next look is a hole.
- */
-static int64
-mk_look_ahead(MkScan *s, int64 max_records)
-{
-	int64 sure = s->offset;
-
-	while (--max_records > 0 && mk_scan_next(s, ForwardScanDirection) &&
-		   !TransactionIdIsValid(s->undecided))
-		sure = s->offset;
-	return sure;
-}
-
-/*
- * Hands out the records from start on; see mk_log_read.  Without a snapshot,
- * what is decided counts as seen.  Returns how many there were.
+ * Hands out the records from start on; see mk_log_read.  Returns the offset
+ * after the last one, start if there was none.
  */
 static int64
 mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
@@ -560,8 +561,7 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 	int64 records = topic->segment_records;
 	MkHint *hint = mk_fresh_hint(topic, partition);
 	int64 newest = hint->newest_segment;
-	int64 next = start; /* the offset to come */
-	int64 sure = start; /* what is missing below is a hole */
+	int64 next = start;
 	int64 found = 0;
 	int64 bytes = 0;
 	bool done = false;
@@ -570,12 +570,12 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 
 	record_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka record", ALLOCSET_DEFAULT_SIZES);
-	for (int64 k = next / records; !done && k <= newest; k++)
+	for (int64 k = start / records; !done && k <= newest; k++)
 	{
 		MkScan s;
 
 		if (!mk_scan_begin(&s, topic, partition, hint, k, AccessShareLock,
-						   next))
+						   start))
 		{
 			mk_log_check_dropped(topic, partition, k);
 			continue;
@@ -584,28 +584,13 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 		{
 			MkLogRecord r;
 
-			if (TransactionIdIsValid(s.undecided) ||
-				(snapshot != NULL &&
-				 !table_tuple_satisfies_snapshot(s.segment.rel, s.slot,
-												 snapshot)))
-			{
-				done = true;
+			done = !mk_scan_is_settled(&s, snapshot);
+			if (done)
 				break;
-			}
-			if (s.offset > next && s.offset > sure)
-			{
-				/* look again, from the segment of the first missing one */
-				sure = mk_look_ahead(&s, max_records - found);
-				k = next / records - 1;
-				break;
-			}
-
 			bytes += mk_scan_record(&s, &r);
-			if (found > 0 && bytes > max_bytes)
-			{
-				done = true;
+			done = found > 0 && bytes > max_bytes;
+			if (done)
 				break;
-			}
 			old = MemoryContextSwitchTo(record_context);
 			r.record.key = mk_fetch_external(r.record.key, r.record.key_isnull);
 			r.record.value =
@@ -624,7 +609,7 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 		mk_scan_end(&s);
 	}
 	MemoryContextDelete(record_context);
-	return found;
+	return next;
 }
 
 void
@@ -632,38 +617,40 @@ mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 			int64 max_records, int64 max_bytes, Snapshot snapshot,
 			MkLogSink sink, void *arg)
 {
-	int64 log_start = mk_log_start(topic, partition);
-	TransactionId *xids;
+	MkHint *hint = mk_fresh_hint(topic, partition);
+	int64 next;
 
-	if (start < log_start)
+	if (start < hint->log_start)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
 			 errmsg("offset " INT64_FORMAT " is below " INT64_FORMAT
 					", the log start of topic \"%s\" partition %d",
-					start, log_start, NameStr(topic->name), partition),
+					start, hint->log_start, NameStr(topic->name), partition),
 			 errhint("Go on where your reset policy says; minikafka.offsets() "
 					 "gives the log start and the end.")));
 
-	/*
-	 * Past the end there are records only while something is in flight; else
-	 * finding one shows that the start is not beyond the end.
-	 */
-	if ((!RecoveryInProgress() &&
-		 mk_lock_in_flight_holders(topic->topic_id, partition, &xids) > 0 &&
-		 start > mk_log_end(topic, partition)) ||
-		(mk_log_walk(topic, partition, start, max_records, max_bytes, snapshot,
-					 sink, arg) == 0 &&
-		 start > mk_log_end(topic, partition) && !RecoveryInProgress()))
+	/* who reads on from where he was is not beyond the end: no need to look */
+	if (start > hint->end && start > mk_log_end(topic, partition) &&
+		!RecoveryInProgress())
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
 			 errmsg("offset " INT64_FORMAT " is beyond " INT64_FORMAT
 					", the end of topic \"%s\" partition %d",
-					start, mk_log_end(topic, partition), NameStr(topic->name),
-					partition),
+					start, hint->end, NameStr(topic->name), partition),
 			 errhint("Go on where your reset policy says; minikafka.offsets() "
 					 "gives the log start and the end.")));
+
+	next = mk_log_walk(topic, partition, start, max_records, max_bytes,
+					   snapshot, sink, arg);
+
+	/* all below the start was decided, and all that was handed out */
+	if (start <= hint->end && next > hint->end)
+	{
+		hint->end = next;
+		hint->undecided_xid = InvalidTransactionId;
+	}
 }
 
 typedef struct MkFirst
@@ -683,13 +670,13 @@ mk_take_first(const MkLogRecord *record, void *arg)
 }
 
 bool
-mk_log_time(const MkTopic *topic, int32 partition, int64 offset, int64 *found,
-			TimestampTz *ts)
+mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
+			Snapshot snapshot, int64 *found, TimestampTz *ts)
 {
 	MkFirst first;
 
-	if (mk_log_walk(topic, partition, offset, 1, 0, NULL, mk_take_first,
-					&first) == 0)
+	if (mk_log_walk(topic, partition, offset, 1, 0, snapshot, mk_take_first,
+					&first) == offset)
 		return false;
 	*found = first.offset;
 	*ts = first.ts;
@@ -697,7 +684,8 @@ mk_log_time(const MkTopic *topic, int32 partition, int64 offset, int64 *found,
 }
 
 int64
-mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts)
+mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts,
+					   Snapshot snapshot)
 {
 	int64 low = mk_log_start(topic, partition);
 	int64 high = mk_log_end(topic, partition);
@@ -711,7 +699,8 @@ mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts)
 		TimestampTz found_ts;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!mk_log_time(topic, partition, middle, &found, &found_ts) ||
+		if (!mk_log_time(topic, partition, middle, snapshot, &found,
+						 &found_ts) ||
 			found >= high)
 			high = middle;
 		else if (found_ts >= ts)
@@ -733,7 +722,6 @@ typedef struct MkCheck
 {
 	int32 partition;
 	int64 next; /* the offset to come */
-	int64 sure; /* what is missing below is a hole */
 	TimestampTz ts; /* of the record before */
 	MkLogProblem report;
 	void *arg;
@@ -774,45 +762,27 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 
 /*
  * Checks the rows of a segment from c->next on, and those that do not belong
- * into it.  False at the first row that is not decided or not seen; it looks
- * again at what is missing, as mk_log_walk does.
+ * into it.  False at the first row that is not decided or not seen.
  */
 static bool
 mk_check_segment(MkCheck *c, const MkTopic *topic, MkHint *hint, int64 segment,
 				 Snapshot snapshot)
 {
 	int64 from = segment * topic->segment_records;
-	int64 to = from + topic->segment_records;
-	int64 first = PG_INT64_MIN;
-	bool again;
-	bool go_on = true;
+	bool settled = true;
+	MkScan s;
 
-	do
+	if (!mk_scan_begin(&s, topic, c->partition, hint, segment, AccessShareLock,
+					   PG_INT64_MIN))
+		return true;
+	while (settled && mk_scan_next(&s, ForwardScanDirection))
 	{
-		MkScan s;
-
-		again = false;
-		if (!mk_scan_begin(&s, topic, c->partition, hint, segment,
-						   AccessShareLock, first))
-			return true;
-		while (go_on && !again && mk_scan_next(&s, ForwardScanDirection))
-		{
-			if (TransactionIdIsValid(s.undecided) ||
-				!table_tuple_satisfies_snapshot(s.segment.rel, s.slot,
-												snapshot))
-				go_on = false;
-			else if (s.offset > c->next && s.offset < to && s.offset > c->sure)
-			{
-				c->sure = s.offset;
-				first = c->next;
-				again = true;
-			}
-			else if (s.offset >= c->next || s.offset < from)
-				mk_check_row(c, &s, from, to);
-		}
-		mk_scan_end(&s);
-	} while (again);
-	return go_on;
+		settled = mk_scan_is_settled(&s, snapshot);
+		if (settled && (s.offset >= c->next || s.offset < from))
+			mk_check_row(c, &s, from, from + topic->segment_records);
+	}
+	mk_scan_end(&s);
+	return settled;
 }
 
 bool
@@ -823,7 +793,6 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 	MkCheck c = {.partition = partition,
 				 .next =
 					 hint->log_start, /* rows below it are removed some day */
-				 .sure = hint->log_start,
 				 .ts = DT_NOBEGIN,
 				 .report = report,
 				 .arg = arg};
@@ -846,7 +815,6 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 			report("error", partition, from, problem, arg);
 			sound = false;
 			c.next = Max(c.next, from + topic->segment_records);
-			c.sure = c.next;
 		}
 		else if (go_on)
 			go_on = mk_check_segment(&c, topic, hint, segments[i], snapshot);

@@ -98,13 +98,16 @@ extern void mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 						int64 max_records, int64 max_bytes, Snapshot snapshot,
 						MkLogSink sink, void *arg);
 
-/* The time of the first decided record at or after offset; false if none. */
+/*
+ * The time of the first record at or after offset that mk_log_read would hand
+ * out; false if there is none.
+ */
 extern bool mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
-						int64 *found, TimestampTz *ts);
+						Snapshot snapshot, int64 *found, TimestampTz *ts);
 
 /* The first record of a time at or after ts, or -1. */
-extern int64
-mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts);
+extern int64 mk_log_offset_for_time(const MkTopic *topic, int32 partition,
+									TimestampTz ts, Snapshot snapshot);
 
 /* ---------------------------------------------------------------------------
  * Checking
