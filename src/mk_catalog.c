@@ -375,6 +375,21 @@ mk_catalog_topic(Oid relid)
 	return topic;
 }
 
+void
+mk_catalog_check_topic(const MkTopic *topic, int32 topic_id)
+{
+	MkTopic *now;
+
+	/* an advisory lock does not do it */
+	AcceptInvalidationMessages();
+	now = mk_catalog_topic(topic->relid);
+	if (now == NULL || now->topic_id != topic_id)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
+				 errdetail("It was dropped meanwhile.")));
+}
+
 MkTopic *
 mk_catalog_topic_by_id(int32 topic_id)
 {

@@ -80,6 +80,12 @@ extern Oid mk_catalog_data_namespace(void);
  */
 extern MkTopic *mk_catalog_topic(Oid relid);
 
+/*
+ * 42704 if the topic was dropped since it had this number, and maybe made
+ * again.  Accepts invalidations.
+ */
+extern void mk_catalog_check_topic(const MkTopic *topic, int32 topic_id);
+
 /* The same by its number. */
 extern MkTopic *mk_catalog_topic_by_id(int32 topic_id);
 

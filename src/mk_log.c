@@ -150,11 +150,8 @@ mk_refresh(const MkTopic *topic, int32 partition, MkHint *hint)
 	hint->newest_segment = mk_catalog_newest_segment(topic, partition);
 	hint->log_start = mk_catalog_log_start(topic, partition);
 	hint->generation = changing ? 0 : generation;
-	if (hint->newest_segment < 0 && mk_catalog_topic(topic->relid) == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
-				 errdetail("It was dropped meanwhile.")));
+	if (hint->newest_segment < 0)
+		mk_catalog_check_topic(topic, topic->topic_id);
 }
 
 /* What is remembered of a partition, refreshed. */
@@ -248,8 +245,8 @@ mk_scan_end(MkScan *s)
 static void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 {
-	if ((segment + 1) * topic->segment_records >
-		mk_fresh_hint(topic, partition)->log_start)
+	mk_catalog_check_topic(topic, topic->topic_id);
+	if ((segment + 1) * topic->segment_records > mk_log_start(topic, partition))
 		mk_segment_missing(topic, partition, segment);
 }
 

@@ -60,6 +60,12 @@ mk_topic_find(const char *name)
 		return NULL;
 	topic = mk_catalog_topic(relid);
 	if (topic == NULL)
+	{
+		/* it may just be dropped, and even made again: wait for that */
+		LockRelationOid(relid, AccessShareLock);
+		UnlockRelationOid(relid, AccessShareLock);
+		if (relid != get_relname_relid(name, mk_catalog_topics_namespace()))
+			return mk_topic_find(name);
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("table \"%s\" in schema \"minikafka_topics\" is not a "
@@ -67,6 +73,7 @@ mk_topic_find(const char *name)
 						name),
 				 errhint("On a logical subscriber records arrive in the order "
 						 "of commit: read the table itself there.")));
+	}
 	return topic;
 }
 
@@ -314,7 +321,7 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 }
 
 MkTopic *
-mk_topic_lock_owned(const char *name, bool missing_ok)
+mk_topic_lock_owned(const char *name, LOCKMODE lockmode, bool missing_ok)
 {
 	MkTopic *topic = mk_topic_find(name);
 	Oid owner;
@@ -340,7 +347,7 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("must be owner of topic \"%s\"", name)));
 
-	LockRelationOid(topic->relid, ShareUpdateExclusiveLock);
+	LockRelationOid(topic->relid, lockmode);
 	topic = mk_catalog_topic(topic->relid);
 	if (topic == NULL)
 		mk_topic_not_found(name);
@@ -350,7 +357,7 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 void
 mk_topic_set_max_message_bytes(const char *name, int32 value)
 {
-	MkTopic *topic = mk_topic_lock_owned(name, false);
+	MkTopic *topic = mk_topic_lock_owned(name, ShareUpdateExclusiveLock, false);
 
 	mk_catalog_topic_update(topic, topic->npartitions, value);
 }
@@ -358,7 +365,7 @@ mk_topic_set_max_message_bytes(const char *name, int32 value)
 void
 mk_topic_add_partitions(const char *name, int32 total)
 {
-	MkTopic *topic = mk_topic_lock_owned(name, false);
+	MkTopic *topic = mk_topic_lock_owned(name, ShareUpdateExclusiveLock, false);
 	int32 first = topic->npartitions;
 
 	if (total < first)
@@ -387,7 +394,7 @@ mk_topic_add_partitions(const char *name, int32 total)
 void
 mk_topic_drop(const char *name, bool if_exists)
 {
-	MkTopic *topic = mk_topic_lock_owned(name, if_exists);
+	MkTopic *topic = mk_topic_lock_owned(name, AccessExclusiveLock, if_exists);
 	int64 nsegments = 0;
 
 	if (topic == NULL)
@@ -443,7 +450,7 @@ mk_delete_lock(void *note)
 	MkDeleteNote *n = note;
 
 	mk_lock_log_start(n->topic_id, n->partition);
-	mk_xact_check_topic(n->topic, n->topic_id);
+	mk_catalog_check_topic(n->topic, n->topic_id);
 }
 
 static void

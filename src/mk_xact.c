@@ -35,7 +35,6 @@
 #include "catalog/pg_type_d.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
@@ -397,22 +396,6 @@ mk_xact_count(MkPending *p, int part)
 	return n;
 }
 
-void
-mk_xact_check_topic(MkTopic *topic, int32 topic_id)
-{
-	MkTopic *now;
-
-	/* an advisory lock does not do it */
-	AcceptInvalidationMessages();
-	now = mk_catalog_topic(topic->relid);
-	if (now == NULL || now->topic_id != topic_id)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_UNDEFINED_OBJECT),
-			 errmsg("topic \"%s\" does not exist", NameStr(topic->name)),
-			 errdetail("It was dropped after this transaction had used it.")));
-}
-
 int64
 mk_xact_next_offset(MkTopic *topic, int32 partition)
 {
@@ -430,7 +413,7 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 		MkTail tail;
 
 		mk_lock_sequence(topic_id, partition);
-		mk_xact_check_topic(topic, topic_id);
+		mk_catalog_check_topic(topic, topic_id);
 		mk_log_tail(topic, partition, &tail);
 		mk_log_tail_close(&tail);
 		p->parts[part].append_tail = tail;
@@ -600,7 +583,7 @@ static void
 mk_xact_lock_part(MkPart *part)
 {
 	mk_lock_sequence(part->topic_id, part->partition);
-	mk_xact_check_topic(part->topic, part->topic_id);
+	mk_catalog_check_topic(part->topic, part->topic_id);
 	if (part->append_level > 0)
 		part->tail = part->append_tail;
 	else

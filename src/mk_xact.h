@@ -67,12 +67,6 @@ typedef struct MkNoteKind
 	void (*write)(void *note);
 } MkNoteKind;
 
-/*
- * For a note's "lock": 42704 if the topic was dropped, and maybe made again,
- * since it had this number.  Accepts invalidations.
- */
-extern void mk_xact_check_topic(MkTopic *topic, int32 topic_id);
-
 /* Where a note and all that it points to must be allocated. */
 extern MemoryContext mk_xact_context(void);
 
