@@ -20,6 +20,7 @@
 
 #include "mk_append.h"
 #include "mk_compat.h"
+#include "mk_guc.h"
 
 struct MkAppender
 {
@@ -84,9 +85,9 @@ mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
 }
 
 /*
- * Expressions of indexes run as the table's owner, as REINDEX would run them;
- * also when the index is only opened, since what is constant in them is
- * computed then.
+ * Expressions of indexes run as the table's owner and with a search_path that
+ * the sender cannot choose, as REINDEX would run them; also when the index is
+ * only opened, since what is constant in them is computed then.
  */
 typedef struct MkUser
 {
@@ -104,6 +105,7 @@ mk_become_owner(const MkSegment *segment, MkUser *save)
 	SetUserIdAndSecContext(segment->rel->rd_rel->relowner,
 						   save->security | SECURITY_RESTRICTED_OPERATION);
 	save->nestlevel = NewGUCNestLevel();
+	mk_guc_restrict_search_path();
 }
 
 static void

@@ -14,13 +14,7 @@
 #include "utils/snapmgr.h"
 
 #include "mk_ddl.h"
-
-static void
-mk_ddl_set(const char *name, const char *value)
-{
-	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
-}
+#include "mk_guc.h"
 
 /*
  * An error leaves the user and the settings to the abort of the transaction
@@ -36,9 +30,9 @@ mk_ddl_run(Oid user, int security, Oid tablespace, const char *sql)
 
 	GetUserIdAndSecContext(&save_user, &save_security);
 	nestlevel = NewGUCNestLevel();
-	mk_ddl_set("search_path", "pg_catalog, pg_temp");
-	mk_ddl_set("default_table_access_method", "heap");
-	mk_ddl_set("default_tablespace",
+	mk_guc_restrict_search_path();
+	mk_guc_set("default_table_access_method", "heap");
+	mk_guc_set("default_tablespace",
 			   OidIsValid(tablespace) ? get_tablespace_name(tablespace) : "");
 	SetUserIdAndSecContext(
 		user, save_security | SECURITY_LOCAL_USERID_CHANGE | security);

@@ -20,3 +20,16 @@ mk_guc_init(void)
 		GUC_UNIT_S | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("minikafka");
 }
+
+void
+mk_guc_set(const char *name, const char *value)
+{
+	(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+}
+
+void
+mk_guc_restrict_search_path(void)
+{
+	mk_guc_set("search_path", "pg_catalog, pg_temp");
+}

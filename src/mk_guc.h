@@ -8,6 +8,15 @@
 /* minikafka.clock_offset, in seconds: added to the clock, for tests */
 extern double mk_guc_clock_offset;
 
+/*
+ * Sets a setting up to the end of the nest level (NewGUCNestLevel,
+ * AtEOXact_GUC).
+ */
+extern void mk_guc_set(const char *name, const char *value);
+
+/* The same for the search_path that code run as another role must have. */
+extern void mk_guc_restrict_search_path(void);
+
 /* To be called once, in _PG_init. */
 extern void mk_guc_init(void);
 

@@ -7,10 +7,10 @@
  * of it is read or written without the executor's care.
  *
  * A new table is made as the superuser, since nobody else may create in the
- * schema, and with columns spelled out, so that nothing of the owner's is
- * run; it is attached as the owner of the table above, whose expressions the
- * planner may evaluate then.  It is made alone and then attached, because
- * PARTITION OF would lock the table above against everybody.
+ * schema: LIKE the table above with its constraints, which ATTACH wants, and
+ * which runs nothing of the owner's.  It is attached as the owner of the table
+ * above, whose expressions may be evaluated then.  It is made alone and then
+ * attached, because PARTITION OF would lock the table above against everybody.
  */
 #include "postgres.h"
 
@@ -371,6 +371,10 @@ mk_segment_refuse_writes(const char *qualified_name)
 						qualified_name);
 }
 
+/* What a new table has of the one above. */
+#define MK_LIKE \
+	"LIKE %s INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION"
+
 /* Gives a table just made to the owner of the one above, and attaches it. */
 static void
 mk_attach(Oid parent, const char *parent_name, const char *name,
@@ -416,12 +420,12 @@ mk_segment_make(const MkTopic *topic, int32 partition, int64 segment,
 	 * soon; but never cut the file, which would need an exclusive lock.
 	 */
 	mk_ddl_as_superuser(mk_tablespace(topic->relid),
-						"CREATE TABLE %s (" MK_RECORD_COLUMNS
+						"CREATE TABLE %s (" MK_LIKE
 						", PRIMARY KEY (\"offset\")) WITH ("
 						"autovacuum_vacuum_scale_factor = 0, "
 						"autovacuum_vacuum_threshold = 5000, "
 						"vacuum_truncate = false)",
-						name);
+						name, parent_name);
 	mk_attach(parent, parent_name, name,
 			  psprintf("FROM (" INT64_FORMAT ") TO (" INT64_FORMAT ")",
 					   segment * records, (segment + 1) * records));
@@ -437,9 +441,9 @@ mk_segment_make_partition(const MkTopic *topic, int32 partition)
 	char *name = psprintf("minikafka_data.p%d_%d", topic->topic_id, partition);
 
 	mk_ddl_as_superuser(mk_tablespace(topic->relid),
-						"CREATE TABLE %s (" MK_RECORD_COLUMNS
+						"CREATE TABLE %s (" MK_LIKE
 						") PARTITION BY RANGE (\"offset\")",
-						name);
+						name, topic_name);
 	mk_attach(topic->relid, topic_name, name, psprintf("IN (%d)", partition));
 	mk_catalog_partition_insert(topic, partition);
 	mk_segment_make(topic, partition, 0, false);

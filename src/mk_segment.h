@@ -25,13 +25,6 @@ enum
 	Natts_record = Anum_record_headers
 };
 
-/* The column list for CREATE TABLE. */
-#define MK_RECORD_COLUMNS                   \
-	"\"offset\" pg_catalog.int8 NOT NULL, " \
-	"ts pg_catalog.timestamptz NOT NULL, "  \
-	"partition pg_catalog.int4 NOT NULL, "  \
-	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
-
 typedef struct MkSegment
 {
 	Relation rel;

@@ -207,6 +207,13 @@ mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length)
 								topic->npartitions);
 }
 
+/* The columns of a topic's table, and so of all below it. */
+#define MK_RECORD_COLUMNS                   \
+	"\"offset\" pg_catalog.int8 NOT NULL, " \
+	"ts pg_catalog.timestamptz NOT NULL, "  \
+	"partition pg_catalog.int4 NOT NULL, "  \
+	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
+
 /* ---------------------------------------------------------------------------
  * Making and changing
  */

@@ -304,7 +304,7 @@ mk_xact_sticky_partition(MkTopic *topic)
 {
 	MkTouched *t = mk_xact_touch(mk_xact_pending(), topic);
 
-	if (t->sticky < 0)
+	if (t->sticky < 0 || t->sticky >= topic->npartitions)
 	{
 		if (topic->sticky == 0)
 			topic->sticky = (uint32) MyProcPid;
