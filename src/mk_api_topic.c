@@ -149,7 +149,7 @@ minikafka_set_topic_option(PG_FUNCTION_ARGS)
 	}
 
 	/* the others can only be what they are: the topic and the right first */
-	(void) mk_topic_lock_owned(name, ShareUpdateExclusiveLock, false);
+	(void) mk_topic_lock_owned(name, false);
 	if (strcmp(option, "retention") == 0)
 	{
 		if (value != NULL)

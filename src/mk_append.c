@@ -10,6 +10,7 @@
 
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
@@ -37,30 +38,38 @@ struct MkAppender
 	bool is_open;
 	int64 segment_end;
 	MkSegment segment;
-	EState *estate; /* with rri, NULL until its indexes are open */
+	bool indexes_open;
+	IndexInfo *pkey_info; /* if the primary key is the only index, ... */
+	EState *estate; /* ... else all of them */
 	ResultRelInfo *rri;
 };
 
-/* The columns of a segment, without the pin that a relation's has. */
+/*
+ * The columns of a segment, without the pin that a relation's descriptor has;
+ * made once, and known only when complete.
+ */
 static TupleDesc
 mk_record_desc(void)
 {
-	static TupleDesc desc = NULL;
-	MemoryContext old;
+	static TupleDesc made = NULL;
 
-	if (desc != NULL)
-		return desc;
-	old = MemoryContextSwitchTo(TopMemoryContext);
-	desc = CreateTemplateTupleDesc(Natts_record);
-	TupleDescInitEntry(desc, Anum_record_offset, "offset", INT8OID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_ts, "ts", TIMESTAMPTZOID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_partition, "partition", INT4OID, -1,
-					   0);
-	TupleDescInitEntry(desc, Anum_record_key, "key", BYTEAOID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_value, "value", BYTEAOID, -1, 0);
-	TupleDescInitEntry(desc, Anum_record_headers, "headers", JSONBOID, -1, 0);
-	MemoryContextSwitchTo(old);
-	return desc;
+	if (made == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+		TupleDesc desc = CreateTemplateTupleDesc(Natts_record);
+
+		TupleDescInitEntry(desc, Anum_record_offset, "offset", INT8OID, -1, 0);
+		TupleDescInitEntry(desc, Anum_record_ts, "ts", TIMESTAMPTZOID, -1, 0);
+		TupleDescInitEntry(desc, Anum_record_partition, "partition", INT4OID,
+						   -1, 0);
+		TupleDescInitEntry(desc, Anum_record_key, "key", BYTEAOID, -1, 0);
+		TupleDescInitEntry(desc, Anum_record_value, "value", BYTEAOID, -1, 0);
+		TupleDescInitEntry(desc, Anum_record_headers, "headers", JSONBOID, -1,
+						   0);
+		MemoryContextSwitchTo(old);
+		made = desc;
+	}
+	return made;
 }
 
 MkAppender *
@@ -99,8 +108,6 @@ typedef struct MkUser
 static void
 mk_become_owner(const MkSegment *segment, MkUser *save)
 {
-	if (segment->plain)
-		return;
 	GetUserIdAndSecContext(&save->user, &save->security);
 	SetUserIdAndSecContext(segment->rel->rd_rel->relowner,
 						   save->security | SECURITY_RESTRICTED_OPERATION);
@@ -109,15 +116,17 @@ mk_become_owner(const MkSegment *segment, MkUser *save)
 }
 
 static void
-mk_become_self(const MkSegment *segment, const MkUser *save)
+mk_become_self(const MkUser *save)
 {
-	if (segment->plain)
-		return;
 	AtEOXact_GUC(false, save->nestlevel);
 	SetUserIdAndSecContext(save->user, save->security);
 }
 
-/* Opens the segment of the next offset, if it is not, and its indexes. */
+/*
+ * Opens the segment of the next offset, if it is not, and its indexes.  An
+ * index that is made after we have locked the table is no concern of ours:
+ * CREATE INDEX CONCURRENTLY waits for us before it counts on new rows.
+ */
 static void
 mk_append_open(MkAppender *a)
 {
@@ -130,27 +139,45 @@ mk_append_open(MkAppender *a)
 		mk_segment_missing(a->topic, a->partition, segment);
 	a->is_open = true;
 	a->segment_end = (segment + 1) * a->topic->segment_records;
-	a->estate = CreateExecutorState();
-	a->rri = makeNode(ResultRelInfo);
-	InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
-	mk_become_owner(&a->segment, &save);
-	ExecOpenIndices(a->rri, false);
-	mk_become_self(&a->segment, &save);
+	if (a->segment.plain)
+		a->pkey_info = BuildIndexInfo(a->segment.pkey);
+	else
+	{
+		mk_become_owner(&a->segment, &save);
+		a->estate = CreateExecutorState();
+		a->rri = makeNode(ResultRelInfo);
+		InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
+		ExecOpenIndices(a->rri, false);
+		mk_become_self(&save);
+	}
+	a->indexes_open = true;
 }
 
 /* Closes it; the locks stay to the end of the transaction. */
 static void
 mk_append_close(MkAppender *a)
 {
-	if (a->estate != NULL)
+	if (a->indexes_open && !a->segment.plain)
 	{
 		ExecCloseIndices(a->rri);
 		FreeExecutorState(a->estate);
-		a->estate = NULL;
 	}
 	if (a->is_open)
 		mk_segment_close(&a->segment, true);
+	a->indexes_open = false;
 	a->is_open = false;
+}
+
+static void
+mk_append_pkey_entries(MkAppender *a, int n)
+{
+	bool isnull = false;
+
+	for (int i = 0; i < n; i++)
+		(void) index_insert(a->segment.pkey,
+							&a->slots[i]->tts_values[Anum_record_offset - 1],
+							&isnull, &a->slots[i]->tts_tid, a->segment.rel,
+							UNIQUE_CHECK_YES, false, a->pkey_info);
 }
 
 static void
@@ -164,7 +191,7 @@ mk_append_index_entries(MkAppender *a, int n)
 		(void) mk_ExecInsertIndexTuples(a->rri, a->slots[i], a->estate);
 		ResetPerTupleExprContext(a->estate);
 	}
-	mk_become_self(&a->segment, &save);
+	mk_become_self(&save);
 }
 
 /* Appends n records, which fit into the open segment. */
@@ -215,7 +242,10 @@ mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 	else
 		table_multi_insert(a->segment.rel, a->slots, n,
 						   GetCurrentCommandId(true), 0, NULL);
-	mk_append_index_entries(a, n);
+	if (a->segment.plain)
+		mk_append_pkey_entries(a, n);
+	else
+		mk_append_index_entries(a, n);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(a->batch_context);
 	a->next_offset += n;
@@ -231,9 +261,9 @@ mk_append_records(MkAppender *a, const MkRecord *records, int n)
 		int fit;
 
 		CHECK_FOR_INTERRUPTS();
-		if (a->estate != NULL && a->next_offset == a->segment_end)
+		if (a->indexes_open && a->next_offset == a->segment_end)
 			mk_append_close(a);
-		if (a->estate == NULL)
+		if (!a->indexes_open)
 			mk_append_open(a);
 		fit =
 			(int) Min(Min(n, MK_APPEND_BATCH), a->segment_end - a->next_offset);

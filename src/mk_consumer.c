@@ -13,7 +13,6 @@
 #include "catalog/pg_authid.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -150,9 +149,8 @@ mk_commit_lock(void *note)
 {
 	MkCommitNote *n = note;
 
+	mk_lock_topic_in_use(n->topic_id);
 	mk_lock_group_partition(n->group->group_id, n->topic_id, n->partition);
-	/* a DROP waits for the row that will be written, and removes it */
-	LockRelationOid(n->topic->relid, AccessShareLock);
 	mk_catalog_check_topic(n->topic, n->topic_id);
 }
 

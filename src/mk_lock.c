@@ -21,6 +21,7 @@ typedef enum MkLockKind
 	MK_LOCK_IN_FLIGHT,
 	MK_LOCK_MAKER,
 	MK_LOCK_CHANGING,
+	MK_LOCK_TOPIC,
 	MK_LOCK_LOG_START,
 	MK_LOCK_TOPIC_NAME,
 	MK_LOCK_GROUP_NAME,
@@ -149,6 +150,18 @@ mk_lock_is_changing(int32 topic_id, int32 partition)
 
 	/* in spite of its name, it counts the holders too */
 	return LockWaiterCount(&tag) > 0;
+}
+
+void
+mk_lock_topic_in_use(int32 topic_id)
+{
+	mk_acquire(MK_LOCK_TOPIC, topic_id, 0, RowShareLock);
+}
+
+void
+mk_lock_topic_drop(int32 topic_id)
+{
+	mk_acquire(MK_LOCK_TOPIC, topic_id, 0, ExclusiveLock);
 }
 
 void

@@ -9,8 +9,9 @@
  * transaction or of the subtransaction that took them, unless said otherwise.
  *
  * The order in which a transaction takes them while it commits: topics' log
- * starts, groups, group partitions, partitions to sequence, each ascending,
- * and with a partition its maker lock.  Two transactions that keep to it can
+ * starts, groups, group partitions (before each of these that the topic is in
+ * use), partitions to sequence, each ascending, and with a partition its maker
+ * lock.  Two transactions that keep to it can
  * never deadlock.  append() alone takes a partition's sequencing lock before.
  */
 #ifndef MK_LOCK_H
@@ -53,6 +54,13 @@ extern bool mk_lock_maker_try(int32 topic_id, int32 partition);
  */
 extern void mk_lock_changing(int32 topic_id, int32 partition);
 extern bool mk_lock_is_changing(int32 topic_id, int32 partition);
+
+/*
+ * "I am writing rows about this topic other than its records", shared, to the
+ * end; and "I am dropping it", which waits for those.
+ */
+extern void mk_lock_topic_in_use(int32 topic_id);
+extern void mk_lock_topic_drop(int32 topic_id);
 
 /* "I am moving the log start." */
 extern void mk_lock_log_start(int32 topic_id, int32 partition);

@@ -327,44 +327,57 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 	}
 }
 
-MkTopic *
-mk_topic_lock_owned(const char *name, LOCKMODE lockmode, bool missing_ok)
+static void
+mk_topic_check_owner(const MkTopic *topic)
 {
-	MkTopic *topic = mk_topic_find(name);
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(topic->relid));
 	Oid owner;
-	HeapTuple tuple;
 
-	if (topic == NULL)
-	{
-		if (!missing_ok)
-			mk_topic_not_found(name);
-		ereport(NOTICE,
-				(errmsg("topic \"%s\" does not exist, skipping", name)));
-		return NULL;
-	}
-
-	/* the right first, so that nobody else can make the topic wait */
-	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(topic->relid));
 	if (!HeapTupleIsValid(tuple))
-		mk_topic_not_found(name);
+		mk_topic_not_found(NameStr(topic->name));
 	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
 	ReleaseSysCache(tuple);
 	if (!has_privs_of_role(GetUserId(), owner))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("must be owner of topic \"%s\"", name)));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("must be owner of topic \"%s\"", NameStr(topic->name))));
+}
 
-	LockRelationOid(topic->relid, lockmode);
-	topic = mk_catalog_topic(topic->relid);
-	if (topic == NULL)
-		mk_topic_not_found(name);
-	return topic;
+MkTopic *
+mk_topic_lock_owned(const char *name, bool missing_ok)
+{
+	/* the name and the owner again after the lock, as RangeVarGetRelid does */
+	for (;;)
+	{
+		MkTopic *topic = mk_topic_find(name);
+
+		if (topic == NULL)
+		{
+			if (!missing_ok)
+				mk_topic_not_found(name);
+			ereport(NOTICE,
+					(errmsg("topic \"%s\" does not exist, skipping", name)));
+			return NULL;
+		}
+		/* before, so that nobody else can make the topic wait */
+		mk_topic_check_owner(topic);
+		LockRelationOid(topic->relid, ShareUpdateExclusiveLock);
+		if (topic->relid ==
+				get_relname_relid(name, mk_catalog_topics_namespace()) &&
+			mk_catalog_topic(topic->relid) != NULL)
+		{
+			mk_topic_check_owner(topic);
+			return topic;
+		}
+		UnlockRelationOid(topic->relid, ShareUpdateExclusiveLock);
+	}
 }
 
 void
 mk_topic_set_max_message_bytes(const char *name, int32 value)
 {
-	MkTopic *topic = mk_topic_lock_owned(name, ShareUpdateExclusiveLock, false);
+	MkTopic *topic = mk_topic_lock_owned(name, false);
 
 	mk_catalog_topic_update(topic, topic->npartitions, value);
 }
@@ -372,7 +385,7 @@ mk_topic_set_max_message_bytes(const char *name, int32 value)
 void
 mk_topic_add_partitions(const char *name, int32 total)
 {
-	MkTopic *topic = mk_topic_lock_owned(name, ShareUpdateExclusiveLock, false);
+	MkTopic *topic = mk_topic_lock_owned(name, false);
 	int32 first = topic->npartitions;
 
 	if (total < first)
@@ -401,7 +414,7 @@ mk_topic_add_partitions(const char *name, int32 total)
 void
 mk_topic_drop(const char *name, bool if_exists)
 {
-	MkTopic *topic = mk_topic_lock_owned(name, AccessExclusiveLock, if_exists);
+	MkTopic *topic = mk_topic_lock_owned(name, if_exists);
 	int64 nsegments = 0;
 
 	if (topic == NULL)
@@ -416,9 +429,11 @@ mk_topic_drop(const char *name, bool if_exists)
 	mk_topic_check_locks(name, topic->npartitions, nsegments);
 
 	/*
-	 * Who is sequencing comes first, and who comes later finds no topic.
-	 * Without this a committer and the DROP could wait for each other.
+	 * Who is committing comes first, and who comes later finds no topic.  The
+	 * locks are taken in the order in which committers take them, and before
+	 * those of the tables.
 	 */
+	mk_lock_topic_drop(topic->topic_id);
 	for (int32 i = 0; i < topic->npartitions; i++)
 		mk_lock_sequence(topic->topic_id, i);
 	mk_ddl_as_owner(GetUserId(), "DROP TABLE minikafka_topics.%s",
@@ -456,6 +471,7 @@ mk_delete_lock(void *note)
 {
 	MkDeleteNote *n = note;
 
+	mk_lock_topic_in_use(n->topic_id);
 	mk_lock_log_start(n->topic_id, n->partition);
 	mk_catalog_check_topic(n->topic, n->topic_id);
 }

@@ -6,7 +6,6 @@
 #define MK_TOPIC_H
 
 #include "nodes/parsenodes.h"
-#include "storage/lockdefs.h"
 
 #include "mk_catalog.h"
 
@@ -59,11 +58,10 @@ extern void mk_topic_add_partitions(const char *name, int32 total);
 extern void mk_topic_drop(const char *name, bool if_exists);
 
 /*
- * 42501 unless the caller owns the topic; the topic, its table locked, as
- * ALTER TABLE or DROP TABLE would.  NULL if there is none and missing_ok.
+ * 42501 unless the caller owns the topic; the topic, locked against other
+ * changes as by ALTER TABLE.  NULL if there is none and missing_ok.
  */
-extern MkTopic *
-mk_topic_lock_owned(const char *name, LOCKMODE lockmode, bool missing_ok);
+extern MkTopic *mk_topic_lock_owned(const char *name, bool missing_ok);
 
 /*
  * Notes that the log start is to move to before_offset (-1: to the end) at

@@ -122,7 +122,6 @@ typedef struct MkPending
 	MkTouched *last_touched;
 
 	Tuplestorestate *buffer;
-	TupleDesc desc;
 	bool buffer_failed; /* an error came while it was written */
 	int64 nrecords; /* in the buffer, with the void ones */
 	int nvoid;
@@ -313,6 +312,28 @@ mk_xact_sticky_partition(MkTopic *topic)
 	return t->sticky;
 }
 
+/* The columns of the buffer; made once, and known only when complete. */
+static TupleDesc
+mk_buffer_desc(void)
+{
+	static TupleDesc made = NULL;
+
+	if (made == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+		TupleDesc desc = CreateTemplateTupleDesc(Natts_buffer);
+
+		TupleDescInitEntry(desc, Anum_buffer_part, "part", INT4OID, -1, 0);
+		TupleDescInitEntry(desc, Anum_buffer_key, "key", BYTEAOID, -1, 0);
+		TupleDescInitEntry(desc, Anum_buffer_value, "value", BYTEAOID, -1, 0);
+		TupleDescInitEntry(desc, Anum_buffer_headers, "headers", JSONBOID, -1,
+						   0);
+		MemoryContextSwitchTo(old);
+		made = desc;
+	}
+	return made;
+}
+
 static void
 mk_xact_begin_buffer(MkPending *p)
 {
@@ -320,12 +341,6 @@ mk_xact_begin_buffer(MkPending *p)
 	ResourceOwner old_owner = CurrentResourceOwner;
 
 	CurrentResourceOwner = TopTransactionResourceOwner;
-	p->desc = CreateTemplateTupleDesc(Natts_buffer);
-	TupleDescInitEntry(p->desc, Anum_buffer_part, "part", INT4OID, -1, 0);
-	TupleDescInitEntry(p->desc, Anum_buffer_key, "key", BYTEAOID, -1, 0);
-	TupleDescInitEntry(p->desc, Anum_buffer_value, "value", BYTEAOID, -1, 0);
-	TupleDescInitEntry(p->desc, Anum_buffer_headers, "headers", JSONBOID, -1,
-					   0);
 	p->buffer = tuplestore_begin_heap(false, false, work_mem);
 	CurrentResourceOwner = old_owner;
 	MemoryContextSwitchTo(old);
@@ -352,6 +367,7 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 	MkPending *p = mk_xact_pending();
 	MkLevel *level = p->level;
 	int part = mk_xact_part(p, topic, partition);
+	TupleDesc desc;
 	Datum values[Natts_buffer];
 	bool nulls[Natts_buffer];
 
@@ -377,8 +393,9 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 		while (level->ncounts < n)
 			level->counts[level->ncounts++] = 0;
 	}
+	desc = mk_buffer_desc();
 	p->buffer_failed = true;
-	tuplestore_putvalues(p->buffer, p->desc, values, nulls);
+	tuplestore_putvalues(p->buffer, desc, values, nulls);
 	p->buffer_failed = false;
 	p->nrecords++;
 	level->counts[part]++;
@@ -412,7 +429,12 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 	{
 		MkTail tail;
 
+		ResourceOwner owner = CurrentResourceOwner;
+
+		/* as long-lived as the level, also where a portal is not */
+		CurrentResourceOwner = CurTransactionResourceOwner;
 		mk_lock_sequence(topic_id, partition);
+		CurrentResourceOwner = owner;
 		mk_catalog_check_topic(topic, topic_id);
 		mk_log_tail(topic, partition, &tail);
 		mk_log_tail_close(&tail);
@@ -635,8 +657,8 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			MkPart *part;
 
 			if (n == nslots)
-				slots[nslots++] =
-					MakeSingleTupleTableSlot(p->desc, &TTSOpsMinimalTuple);
+				slots[nslots++] = MakeSingleTupleTableSlot(mk_buffer_desc(),
+														   &TTSOpsMinimalTuple);
 			slot = slots[n];
 			more = tuplestore_gettupleslot(p->buffer, true, false, slot);
 			if (!more)
