@@ -332,6 +332,7 @@ minikafka_committed(PG_FUNCTION_ARGS)
 
 typedef struct MkLagCall
 {
+	const char *group_id;
 	const MkGroup *group;
 	const MkTopic *topic;
 	int32 partition;
@@ -343,7 +344,8 @@ mk_lag_call(void *arg)
 {
 	MkLagCall *call = arg;
 
-	mk_consumer_lag(call->group, call->topic, call->partition, &call->lag);
+	mk_consumer_lag(call->group_id, call->group, call->topic, call->partition,
+					&call->lag);
 }
 
 /*
@@ -351,12 +353,15 @@ mk_lag_call(void *arg)
  * cannot be read.
  */
 static void
-mk_lag_rows(ReturnSetInfo *rsinfo, const MkGroup *group, const MkTopic *topic,
-			bool quietly)
+mk_lag_rows(ReturnSetInfo *rsinfo, const char *group_id, const MkGroup *group,
+			const MkTopic *topic, bool quietly)
 {
 	for (int32 i = 0; i < topic->npartitions; i++)
 	{
-		MkLagCall call = {.group = group, .topic = topic, .partition = i};
+		MkLagCall call = {.group_id = group_id,
+						  .group = group,
+						  .topic = topic,
+						  .partition = i};
 		Datum values[8] = {0};
 		bool nulls[8] = {0};
 		Interval *time_lag = palloc0(sizeof(Interval));
@@ -399,14 +404,15 @@ minikafka_lag(PG_FUNCTION_ARGS)
 				 errhint("The first minikafka.commit_offset() makes it.")));
 	InitMaterializedSRF(fcinfo, 0);
 	if (!PG_ARGISNULL(1))
-		mk_lag_rows(rsinfo, &group, mk_api_monitored_topic(fcinfo, 1), false);
+		mk_lag_rows(rsinfo, group_id, &group, mk_api_monitored_topic(fcinfo, 1),
+					false);
 	else
 	{
 		List *topics = mk_consumer_topics(&group);
 		ListCell *lc;
 
 		foreach (lc, topics)
-			mk_lag_rows(rsinfo, &group, lfirst(lc), true);
+			mk_lag_rows(rsinfo, group_id, &group, lfirst(lc), true);
 	}
 	return (Datum) 0;
 }

@@ -90,16 +90,21 @@ mk_consumer_find_group(const char *group_id, MkGroup *group)
  * Notes
  */
 
-static int
-mk_group_compare(const void *a, const void *b)
+static uint64
+mk_group_tag(const void *note)
+{
+	const MkGroupNote *n = note;
+
+	return mk_lock_group_name_tag(n->group_id);
+}
+
+static bool
+mk_group_same(const void *a, const void *b)
 {
 	const MkGroupNote *na = a;
 	const MkGroupNote *nb = b;
-	int c = strcmp(na->group_id, nb->group_id);
 
-	if (c != 0 || na->user == nb->user)
-		return c;
-	return na->user < nb->user ? -1 : 1;
+	return na->user == nb->user && strcmp(na->group_id, nb->group_id) == 0;
 }
 
 /*
@@ -122,26 +127,40 @@ mk_group_lock(void *note)
 }
 
 static const MkNoteKind mk_group_kind = {
-	.rank = 2, .compare = mk_group_compare, .lock = mk_group_lock};
+	.rank = 2,
+	.tag = mk_group_tag,
+	.same = mk_group_same,
+	.lock = mk_group_lock,
+	/* never replaced: it is looked for first */
+};
 
-/* In the order of the locks' tags first, then exactly. */
-static int
-mk_commit_compare(const void *a, const void *b)
+static uint64
+mk_commit_tag(const void *note)
+{
+	const MkCommitNote *n = note;
+
+	return mk_lock_group_partition_tag(n->group->group_id, n->topic_id,
+									   n->partition);
+}
+
+static bool
+mk_commit_same(const void *a, const void *b)
 {
 	const MkCommitNote *na = a;
 	const MkCommitNote *nb = b;
-	uint64 tag_a = mk_lock_group_partition_tag(na->group->group_id,
-											   na->topic_id, na->partition);
-	uint64 tag_b = mk_lock_group_partition_tag(nb->group->group_id,
-											   nb->topic_id, nb->partition);
 
-	if (tag_a != tag_b)
-		return tag_a < tag_b ? -1 : 1;
-	if (na->topic_id != nb->topic_id)
-		return na->topic_id < nb->topic_id ? -1 : 1;
-	if (na->partition != nb->partition)
-		return na->partition - nb->partition;
-	return strcmp(na->group->group_id, nb->group->group_id);
+	return na->topic_id == nb->topic_id && na->partition == nb->partition &&
+		strcmp(na->group->group_id, nb->group->group_id) == 0;
+}
+
+static void
+mk_commit_discard(void *note)
+{
+	MkCommitNote *n = note;
+
+	if (n->metadata != NULL)
+		pfree(n->metadata);
+	pfree(n);
 }
 
 static void
@@ -167,10 +186,14 @@ mk_commit_write(void *note)
 					   n->next_offset, n->metadata, mk_clock_now());
 }
 
-static const MkNoteKind mk_commit_kind = {.rank = 3,
-										  .compare = mk_commit_compare,
-										  .lock = mk_commit_lock,
-										  .write = mk_commit_write};
+static const MkNoteKind mk_commit_kind = {
+	.rank = 3,
+	.tag = mk_commit_tag,
+	.same = mk_commit_same,
+	.lock = mk_commit_lock,
+	.write = mk_commit_write,
+	.discard = mk_commit_discard,
+};
 
 void
 mk_consumer_commit(const char *group_id, MkTopic *topic, int32 partition,
@@ -214,23 +237,36 @@ mk_consumer_commit(const char *group_id, MkTopic *topic, int32 partition,
 	MemoryContextSwitchTo(old);
 }
 
-int64
-mk_consumer_committed(const char *group_id, const MkTopic *topic,
-					  int32 partition)
+/* What this transaction has noted, else what the statement sees, else -1. */
+static int64
+mk_committed_offset(const char *group_id, const MkGroup *group,
+					const MkTopic *topic, int32 partition)
 {
 	MkGroupNote group_like = {.group_id = unconstify(char *, group_id)};
 	MkCommitNote like = {.group = &group_like,
 						 .topic_id = topic->topic_id,
 						 .partition = partition};
 	MkCommitNote *note = mk_xact_find_note(&mk_commit_kind, &like);
-	MkGroup group;
 	MkCommitted committed;
 
-	if (mk_consumer_find_group(group_id, &group) && note == NULL &&
-		mk_progress_committed(group.group_no, topic->topic_id, partition,
+	if (note != NULL)
+		return note->next_offset;
+	if (group != NULL &&
+		mk_progress_committed(group->group_no, topic->topic_id, partition,
 							  GetActiveSnapshot(), &committed))
 		return committed.next_offset;
-	return note != NULL ? note->next_offset : -1;
+	return -1;
+}
+
+int64
+mk_consumer_committed(const char *group_id, const MkTopic *topic,
+					  int32 partition)
+{
+	MkGroup group;
+	bool found = mk_consumer_find_group(group_id, &group);
+
+	return mk_committed_offset(group_id, found ? &group : NULL, topic,
+							   partition);
 }
 
 List *
@@ -250,18 +286,14 @@ mk_consumer_topics(const MkGroup *group)
 }
 
 void
-mk_consumer_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
-				MkLag *result)
+mk_consumer_lag(const char *group_id, const MkGroup *group,
+				const MkTopic *topic, int32 partition, MkLag *result)
 {
-	MkCommitted committed;
 	int64 position;
 	int64 unread;
 	TimestampTz ts;
 
-	result->committed = -1;
-	if (mk_progress_committed(group->group_no, topic->topic_id, partition,
-							  GetActiveSnapshot(), &committed))
-		result->committed = committed.next_offset;
+	result->committed = mk_committed_offset(group_id, group, topic, partition);
 	result->log_start = mk_log_start(topic, partition);
 	result->end = Max(result->log_start, mk_log_end(topic, partition));
 	position = Max(result->committed, result->log_start);

@@ -53,7 +53,8 @@ typedef struct MkLag
 	int64 time_lag; /* microseconds */
 } MkLag;
 
-extern void mk_consumer_lag(const MkGroup *group, const MkTopic *topic,
-							int32 partition, MkLag *result);
+extern void
+mk_consumer_lag(const char *group_id, const MkGroup *group,
+				const MkTopic *topic, int32 partition, MkLag *result);
 
 #endif /* MK_CONSUMER_H */

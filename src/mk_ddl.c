@@ -7,9 +7,11 @@
 #include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "commands/tablespace.h"
-#include "executor/spi.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "nodes/plannodes.h"
+#include "tcop/tcopprot.h"
+#include "tcop/utility.h"
 #include "utils/guc.h"
 #include "utils/snapmgr.h"
 
@@ -17,6 +19,10 @@
 #include "mk_guc.h"
 
 /*
+ * The statement runs as part of another, so it fires no event triggers: a
+ * commit that needs a segment must not fail in one, and none may run as
+ * another role.
+ *
  * An error leaves the user and the settings to the abort of the transaction
  * or subtransaction, which restores both.
  */
@@ -26,7 +32,7 @@ mk_ddl_run(Oid user, int security, Oid tablespace, const char *sql)
 	Oid save_user;
 	int save_security;
 	int nestlevel;
-	int result;
+	ListCell *lc;
 
 	GetUserIdAndSecContext(&save_user, &save_security);
 	nestlevel = NewGUCNestLevel();
@@ -37,12 +43,21 @@ mk_ddl_run(Oid user, int security, Oid tablespace, const char *sql)
 	SetUserIdAndSecContext(
 		user, save_security | SECURITY_LOCAL_USERID_CHANGE | security);
 
-	if (SPI_connect() != SPI_OK_CONNECT)
-		elog(ERROR, "SPI_connect failed");
-	result = SPI_execute(sql, false, 0);
-	if (result != SPI_OK_UTILITY)
-		elog(ERROR, "SPI_execute failed: %s", SPI_result_code_string(result));
-	SPI_finish();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	foreach (lc, pg_parse_query(sql))
+	{
+		RawStmt *raw = lfirst_node(RawStmt, lc);
+		PlannedStmt *statement = makeNode(PlannedStmt);
+
+		statement->commandType = CMD_UTILITY;
+		statement->utilityStmt = raw->stmt;
+		statement->stmt_location = raw->stmt_location;
+		statement->stmt_len = raw->stmt_len;
+		ProcessUtility(statement, sql, false, PROCESS_UTILITY_SUBCOMMAND, NULL,
+					   NULL, None_Receiver, NULL);
+		CommandCounterIncrement();
+	}
+	PopActiveSnapshot();
 
 	SetUserIdAndSecContext(save_user, save_security);
 	AtEOXact_GUC(true, nestlevel);

@@ -188,10 +188,16 @@ mk_lock_topic_name(const char *name)
 	mk_acquire_hash(MK_LOCK_TOPIC_NAME, mk_hash(name, strlen(name), 0));
 }
 
+uint64
+mk_lock_group_name_tag(const char *name)
+{
+	return mk_hash(name, strlen(name), 0);
+}
+
 void
 mk_lock_group_name(const char *name)
 {
-	mk_acquire_hash(MK_LOCK_GROUP_NAME, mk_hash(name, strlen(name), 0));
+	mk_acquire_hash(MK_LOCK_GROUP_NAME, mk_lock_group_name_tag(name));
 }
 
 uint64

@@ -70,6 +70,7 @@ extern void mk_lock_topic_name(const char *name);
 
 /* "I am making a group of this name." */
 extern void mk_lock_group_name(const char *name);
+extern uint64 mk_lock_group_name_tag(const char *name);
 
 /*
  * "I am committing an offset of this group and partition."  The tag is a hash;

@@ -141,6 +141,7 @@ mk_topic_get_internal(const char *name, int length, AclMode mode,
 	{
 		char *terminated = pnstrdup(name, length);
 		MkTopic *topic;
+		uint64 generation = mk_catalog_generation();
 
 		last_length = -1;
 		topic = length < NAMEDATALEN ? mk_topic_find(terminated) : NULL;
@@ -148,7 +149,7 @@ mk_topic_get_internal(const char *name, int length, AclMode mode,
 			mk_topic_not_found(terminated);
 		memcpy(last_name, name, length);
 		last_topic = topic;
-		last_generation = mk_catalog_generation();
+		last_generation = generation;
 		last_length = length;
 		pfree(terminated);
 	}
@@ -455,15 +456,18 @@ typedef struct MkDeleteNote
 	int64 log_start;
 } MkDeleteNote;
 
-static int
-mk_delete_compare(const void *a, const void *b)
+static uint64
+mk_delete_tag(const void *note)
 {
-	const MkDeleteNote *na = a;
-	const MkDeleteNote *nb = b;
+	const MkDeleteNote *n = note;
 
-	if (na->topic_id != nb->topic_id)
-		return na->topic_id < nb->topic_id ? -1 : 1;
-	return na->partition - nb->partition;
+	return ((uint64) n->topic_id << 32) | (uint32) n->partition;
+}
+
+static bool
+mk_delete_same(const void *a, const void *b)
+{
+	return mk_delete_tag(a) == mk_delete_tag(b);
 }
 
 static void
@@ -485,10 +489,14 @@ mk_delete_write(void *note)
 		mk_catalog_log_start_update(n->topic, n->partition, n->log_start);
 }
 
-static const MkNoteKind mk_delete_kind = {.rank = 1,
-										  .compare = mk_delete_compare,
-										  .lock = mk_delete_lock,
-										  .write = mk_delete_write};
+static const MkNoteKind mk_delete_kind = {
+	.rank = 1,
+	.tag = mk_delete_tag,
+	.same = mk_delete_same,
+	.lock = mk_delete_lock,
+	.write = mk_delete_write,
+	.discard = pfree,
+};
 
 int64
 mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)

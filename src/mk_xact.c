@@ -35,6 +35,7 @@
 #include "catalog/pg_type_d.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
@@ -87,12 +88,25 @@ typedef struct MkTouched
 	int *part; /* index into parts, -1: not touched */
 } MkTouched;
 
-typedef struct MkNote
+typedef struct MkNoteKey
 {
 	const MkNoteKind *kind;
+	uint64 tag;
+} MkNoteKey;
+
+typedef struct MkNote
+{
+	MkNoteKey key;
 	void *note;
-	int position;
+	int before; /* the last one of the same key before, -1 if none */
 } MkNote;
+
+/* The last note of a key */
+typedef struct MkLastNote
+{
+	MkNoteKey key; /* hash key */
+	int last;
+} MkLastNote;
 
 /* What one level of subtransactions has noted. */
 typedef struct MkLevel
@@ -131,6 +145,7 @@ typedef struct MkPending
 	int nnotes;
 	int notes_room;
 	MkNote *notes;
+	HTAB *last_notes; /* of MkLastNote */
 
 	int nsent;
 	MkSent *sent; /* in TopMemoryContext */
@@ -204,39 +219,75 @@ mk_grow(void *array, int n, int *room, Size size)
 		: repalloc_huge(array, *room * size);
 }
 
+/* The last note of a key, made if there is none and "make". */
+static MkLastNote *
+mk_xact_last_note(MkPending *p, const MkNoteKey *key, bool make)
+{
+	MkLastNote *last;
+	bool found;
+
+	if (p->last_notes == NULL)
+	{
+		HASHCTL ctl = {0};
+
+		if (!make)
+			return NULL;
+		ctl.keysize = sizeof(MkNoteKey);
+		ctl.entrysize = sizeof(MkLastNote);
+		ctl.hcxt = TopTransactionContext;
+		p->last_notes = hash_create("minikafka notes", 16, &ctl,
+									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	last =
+		hash_search(p->last_notes, key, make ? HASH_ENTER : HASH_FIND, &found);
+	if (make && !found)
+		last->last = -1;
+	return last;
+}
+
+/* The position of the last note about the same thing, or -1. */
+static int
+mk_xact_find(MkPending *p, const MkLastNote *last, const MkNoteKind *kind,
+			 const void *like)
+{
+	for (int i = last != NULL ? last->last : -1; i >= 0; i = p->notes[i].before)
+		if (kind->same(p->notes[i].note, like))
+			return i;
+	return -1;
+}
+
 void
 mk_xact_note(const MkNoteKind *kind, void *note)
 {
 	MkPending *p = mk_xact_pending();
-	MkNote *last = p->nnotes > 0 ? &p->notes[p->nnotes - 1] : NULL;
+	MkNoteKey key = {kind, kind->tag(note)};
+	MkLastNote *last = mk_xact_last_note(p, &key, true);
+	int i = mk_xact_find(p, last, kind, note);
 
 	/* a loop that notes the same again and again takes no memory */
-	if (p->nnotes > p->level->first_note && last->kind == kind &&
-		kind->compare(last->note, note) == 0)
+	if (i >= p->level->first_note)
 	{
-		last->note = note;
+		kind->discard(p->notes[i].note);
+		p->notes[i].note = note;
 		return;
 	}
 	p->notes = mk_grow(p->notes, p->nnotes, &p->notes_room, sizeof(MkNote));
-	p->notes[p->nnotes].kind = kind;
+	p->notes[p->nnotes].key = key;
 	p->notes[p->nnotes].note = note;
-	p->notes[p->nnotes].position = p->nnotes;
-	p->nnotes++;
+	p->notes[p->nnotes].before = last->last;
+	last->last = p->nnotes++;
 }
 
 void *
 mk_xact_find_note(const MkNoteKind *kind, const void *like)
 {
-	if (mk_pending == NULL)
-		return NULL;
-	for (int i = mk_pending->nnotes - 1; i >= 0; i--)
-	{
-		MkNote *note = &mk_pending->notes[i];
+	MkPending *p = mk_pending;
+	MkNoteKey key = {kind, kind->tag(like)};
+	int i = p == NULL
+		? -1
+		: mk_xact_find(p, mk_xact_last_note(p, &key, false), kind, like);
 
-		if (note->kind == kind && kind->compare(note->note, like) == 0)
-			return note->note;
-	}
-	return NULL;
+	return i < 0 ? NULL : p->notes[i].note;
 }
 
 static MkTouched *
@@ -491,7 +542,12 @@ mk_xact_drop_level(MkPending *p)
 		if (p->parts[i].append_level >= level->nesting)
 			p->parts[i].append_level = 0;
 
-	p->nnotes = level->first_note;
+	while (p->nnotes > level->first_note)
+	{
+		MkNote *note = &p->notes[--p->nnotes];
+
+		mk_xact_last_note(p, &note->key, true)->last = note->before;
+	}
 	if (p->nrecords > level->first_record)
 	{
 		/* ranges that lie inside are swallowed */
@@ -540,16 +596,19 @@ mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
  * Committing
  */
 
+/* By rank and tag, then as they were noted. */
 static int
 mk_compare_notes(const void *a, const void *b)
 {
 	const MkNote *na = a;
 	const MkNote *nb = b;
-	int c = na->kind->rank - nb->kind->rank;
 
-	if (c == 0)
-		c = na->kind->compare(na->note, nb->note);
-	return c != 0 ? c : na->position - nb->position;
+	if (na->key.kind->rank != nb->key.kind->rank)
+		return na->key.kind->rank - nb->key.kind->rank;
+	if (na->key.tag != nb->key.tag)
+		return na->key.tag < nb->key.tag ? -1 : 1;
+	/* of one key the later one follows the earlier one */
+	return na->before - nb->before;
 }
 
 static int
@@ -563,21 +622,23 @@ mk_compare_parts(const void *a, const void *b)
 	return pa->partition - pb->partition;
 }
 
-/* Orders the notes, and keeps the last of those that compare equal. */
+/* Orders the notes, and keeps the last of those about the same thing. */
 static void
 mk_xact_order_notes(MkPending *p)
 {
+	MkNote *live;
 	int n = 0;
 
-	qsort(p->notes, p->nnotes, sizeof(MkNote), mk_compare_notes);
+	if (p->nnotes == 0)
+		return;
+	live = MemoryContextAllocHuge(TopTransactionContext,
+								  p->nnotes * sizeof(MkNote));
 	for (int i = 0; i < p->nnotes; i++)
-	{
-		if (n > 0 && p->notes[n - 1].kind == p->notes[i].kind &&
-			p->notes[i].kind->compare(p->notes[n - 1].note, p->notes[i].note) ==
-				0)
-			n--;
-		p->notes[n++] = p->notes[i];
-	}
+		if (mk_xact_find_note(p->notes[i].key.kind, p->notes[i].note) ==
+			p->notes[i].note)
+			live[n++] = p->notes[i];
+	qsort(live, n, sizeof(MkNote), mk_compare_notes);
+	p->notes = live;
 	p->nnotes = n;
 }
 
@@ -753,8 +814,8 @@ mk_xact_commit_records(MkPending *p)
 
 	/* pass 2 */
 	for (int i = 0; i < p->nnotes; i++)
-		if (p->notes[i].kind->write != NULL)
-			p->notes[i].kind->write(p->notes[i].note);
+		if (p->notes[i].key.kind->write != NULL)
+			p->notes[i].key.kind->write(p->notes[i].note);
 	if (nparts == 0)
 		return;
 	mk_xact_write_records(p, parts, nparts);
@@ -788,7 +849,7 @@ mk_xact_pre_commit(MkPending *p)
 	mk_xact_check_buffer(p);
 	mk_xact_order_notes(p);
 	for (int i = 0; i < p->nnotes; i++)
-		p->notes[i].kind->lock(p->notes[i].note);
+		p->notes[i].key.kind->lock(p->notes[i].note);
 	mk_xact_commit_records(p);
 	if (p->buffer != NULL)
 		tuplestore_end(p->buffer);

@@ -54,26 +54,29 @@ extern const MkSent *mk_xact_last_sent(int *n);
  */
 
 /*
- * A kind of note.  At commit all notes that were not rolled back are ordered
- * by rank, then by "compare"; of those that compare equal the last counts.
- * Then "lock" is called for each (it may fail), then, when all else is locked
- * and checked, "write", if there is one.
+ * A kind of note.  Two notes about the same thing have the same "tag" and are
+ * "same"; the later counts.  At commit all notes that were not rolled back are
+ * ordered by rank and tag.  Then "lock" is called for each (it may fail), then,
+ * when all else is locked and checked, "write", if there is one.  "discard"
+ * frees a note that a later one replaces.
  */
 typedef struct MkNoteKind
 {
 	int rank;
-	int (*compare)(const void *a, const void *b);
+	uint64 (*tag)(const void *note);
+	bool (*same)(const void *a, const void *b);
 	void (*lock)(void *note);
 	void (*write)(void *note);
+	void (*discard)(void *note);
 } MkNoteKind;
 
 /* Where a note and all that it points to must be allocated. */
 extern MemoryContext mk_xact_context(void);
 
-/* Adds a note; function as for mk_xact_check_writable. */
+/* Adds a note, which replaces the one about the same thing. */
 extern void mk_xact_note(const MkNoteKind *kind, void *note);
 
-/* The last note of this kind that compares equal to "like", or NULL. */
+/* The last note of this kind about the same thing as "like", or NULL. */
 extern void *mk_xact_find_note(const MkNoteKind *kind, const void *like);
 
 #endif /* MK_XACT_H */
