@@ -77,7 +77,7 @@ run_prove() {
     as_user make -s PG_CONFIG="$PG_CONFIG" "$@" 2>&1 |
         tee "$log" | sed -u -E '/^ *(ok [0-9]|[0-9]+\.\.)/d' || status=$?
     record "$kind" "$status" \
-        "$(grep -E '^(ok|not ok .*# TODO)' "$log" | grep -vc '# skip' || true)" \
+        "$(grep -E '^(ok [0-9]|not ok .*# TODO)' "$log" | grep -vc '# skip' || true)" \
         "$(grep -E '^not ok' "$log" | grep -vc '# TODO' || true)"
 }
 
@@ -103,7 +103,7 @@ show_logs() {
 }
 
 server_packages postgresql-%-pgtap libtap-parser-sourcehandler-pgtap-perl \
-    libipc-run-perl perl
+    libipc-run-perl perl pgbouncer
 server_copy
 server_build STRICT=1
 # Prepared transactions are off by default, and tested.

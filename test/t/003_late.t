@@ -1,0 +1,183 @@
+# What happens at commit after the records were sequenced, by another library's
+# callback: a failure leaves its numbers to be used again, or a hole; sending is
+# refused.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+use MinikafkaTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('primary');
+my $late = library('late');
+
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+sub values_from
+{
+	my ($topic, $start) = @_;
+
+	return sql(
+		qq{SELECT string_agg("offset" || ':' || value, ' ' ORDER BY "offset")
+		FROM minikafka.fetch_text('$topic', 0, $start)});
+}
+
+# ---------------------------------------------------------------------------
+# The library's callback runs after the extension's if it was loaded before
+
+sql(q{SELECT minikafka.create_topic('t', 1)});
+my $sequencing = q{SELECT count(*) FROM pg_locks
+	WHERE locktype = 'advisory' AND objsubid = 19776};
+my $in_flight = q{SELECT count(*) FROM pg_locks
+	WHERE locktype = 'advisory' AND objsubid = 19777};
+my $gate = $node->background_psql('postgres');
+
+sub late_psql
+{
+	my ($sql) = @_;
+	my $waiting = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+		AND objsubid = 1 AND NOT granted};
+	my $before = sql($waiting);
+	my $client = start_psql($node, "LOAD '$late'",
+		"BEGIN; SET LOCAL late.wait = 1; $sql; COMMIT");
+
+	$node->poll_query_until('postgres', $waiting, $before + 1) or die;
+	return $client;
+}
+
+# It ended with the late failure.
+sub failed_late
+{
+	my ($client, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	$client->{run}->finish;
+	like($client->{err}, qr/40001: late failure/, $name);
+	return;
+}
+
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+my $client = late_psql(q{SELECT minikafka.send('t', 'a')});
+is(sql($sequencing), '0', 'after sequencing: that lock is free');
+is(sql($in_flight),  '1', 'after sequencing: in flight');
+is(sql(q{SELECT count(*) FROM minikafka_topics.t}), '0', 'not committed yet');
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+finish_ok($client, 'it committed');
+
+# ---------------------------------------------------------------------------
+# Failures after the sequencing
+
+my $fails = q{SET LOCAL late.fail = 1; SELECT minikafka.send('t', 'failed')
+	FROM generate_series(1, 3)};
+
+# with nobody behind, the numbers are used again
+is(sqlstate($node, "LOAD '$late'; BEGIN; $fails; COMMIT"),
+	'40001', 'it failed');
+sql(q{SELECT minikafka.send('t', 'b')});
+is(values_from('t', 0), '0:a 1:b', 'the numbers are used again');
+is(problems($node, 't'), '', 'the topic is sound');
+
+# with somebody behind who commits first, a hole
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+$client = late_psql($fails);
+sql(q{SELECT minikafka.send('t', 'c')});
+sql(q{SELECT minikafka.send('t', 'd')});
+is(values_from('t', 0), '0:a 1:b', 'a reader stops before what is undecided');
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+failed_late($client, 'it failed with others behind');
+is(values_from('t', 0), '0:a 1:b 5:c 6:d', 'a reader steps over the hole');
+is(values_from('t', 2), '5:c 6:d',         'also when it starts at it');
+is(values_from('t', 3), '5:c 6:d',         'also when it starts in it');
+is( sql(q{SELECT * FROM minikafka.check_topic('t')}),
+	'notice|0|2|hole of 3 offsets',
+	'check_topic() tells of the hole');
+is(sql(q{SELECT * FROM minikafka.offsets('t', 0)}), '0|7', 'the end');
+sql(q{SELECT minikafka.commit_offset('g', 't', 0, 2)});
+is( sql(q{SELECT lag FROM minikafka.lag('g', 't')}),
+	'5', 'the lag counts offsets');
+sql(q{SELECT minikafka.send('t', 'e')});
+is(values_from('t', 5), '5:c 6:d 7:e', 'sending goes on');
+
+# somebody behind who is still open when it fails takes no part in it
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+$client = late_psql($fails);
+my $second = late_psql(q{SELECT minikafka.send('t', 'f')});
+is(sql($in_flight), '2', 'two in flight');
+sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+	WHERE query LIKE '%failed%' AND wait_event_type = 'Lock'});
+$client->{run}->finish;
+like($client->{err}, qr/57014/, 'the first was cancelled');
+is(sql(q{SELECT * FROM minikafka.offsets('t', 0)}),
+	'0|11', 'the end is the second one\'s offset');
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+finish_ok($second, 'the second committed');
+is(values_from('t', 7), '7:e 11:f', 'a reader steps over the hole');
+
+# A commit that waits for the lock of NOTIFY can be cancelled, without any
+# library: it leaves a hole too.  A synchronous standby that nobody is lets
+# another session hold that lock.
+sql('CREATE TABLE written ()');
+sql(q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'});
+$node->reload;
+$node->poll_query_until('postgres', 'SHOW synchronous_standby_names', 'nobody')
+  or die;
+my $notifier = start_psql($node, 'SET synchronous_commit = on',
+	'BEGIN; INSERT INTO written DEFAULT VALUES; NOTIFY n; COMMIT');
+$node->poll_query_until('postgres', q{SELECT count(*) = 1
+	FROM pg_stat_activity WHERE wait_event = 'SyncRep'}) or die;
+$client = start_psql($node,
+	q{BEGIN; SELECT minikafka.send('t', 'failed'); NOTIFY n; COMMIT});
+$node->poll_query_until('postgres', q{SELECT count(*) = 1
+	FROM pg_locks WHERE locktype = 'object' AND NOT granted}) or die;
+sql(q{SELECT minikafka.send('t', 'g')});
+sql(q{SELECT pg_cancel_backend(pid) FROM pg_locks
+	WHERE locktype = 'object' AND NOT granted});
+$client->{run}->finish;
+like($client->{err}, qr/57014/, 'a commit that waited for NOTIFY was cancelled');
+sql(q{ALTER SYSTEM RESET synchronous_standby_names});
+$node->reload;
+finish_ok($notifier, 'the NOTIFY it waited for is through');
+is(values_from('t', 11), '11:f 13:g', 'it left a hole');
+is( sql(q{SELECT count(*) FILTER (WHERE severity = 'notice'), count(*)
+		FROM minikafka.check_topic('t')}),
+	'3|3', 'check_topic() tells of three holes, and nothing else');
+
+# ---------------------------------------------------------------------------
+# Sending from a callback
+
+for my $call (
+	q{send('t', 'late')},
+	q{append('t', 0, NULL, 'late')},
+	q{commit_offset('g', 't', 0, 1)},
+	q{delete_records('t', 0, 1)})
+{
+	my ($function) = $call =~ /^(\w+)/;
+	my $run = "SET LOCAL late.run = \$\$SELECT minikafka.$call\$\$";
+
+	is( sqlstate($node, qq{LOAD '$late';
+			BEGIN; SELECT minikafka.send('t', 'failed'); $run; COMMIT}),
+		'55000', "$function() after the sequencing is refused");
+	is( sqlstate($node, qq{LOAD '$late'; SELECT minikafka.murmur2('x');
+			BEGIN; $run; COMMIT}),
+		'55000',
+		"$function() at that time is refused also when nothing was sent");
+}
+is( sql(q{SELECT count(*) FROM minikafka_topics.t
+		WHERE convert_from(value, 'UTF8') IN ('failed', 'late')}),
+	'0', 'nothing of these is there');
+
+# loaded after minikafka, the callback runs before: it may send
+my $before = sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)});
+sql(qq{SELECT minikafka.murmur2('x');
+	LOAD '$late';
+	BEGIN;
+	SET LOCAL late.run = 'SELECT minikafka.send(''t'', ''early'')';
+	COMMIT});
+is(values_from('t', $before), "$before:early",
+	'send() before the sequencing is as any other');
+
+$gate->quit;
+done_testing();

@@ -1,0 +1,272 @@
+# What the TAP tests share.
+
+package MinikafkaTest;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use IPC::Run ();
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+our @EXPORT = qw(
+  new_node new_standby wait_standby
+  start_psql start_pgbench finish_ok
+  install_reader start_reader finish_reader finish_load
+  rows sqlstate problems library
+);
+
+# How long anything may take.
+our $TIMEOUT = $PostgreSQL::Test::Utils::timeout_default;
+
+# new_node(NAME, LINE ...): a running server with the extension, and these
+# lines in its postgresql.conf.  Commits wait for no standby unless asked to.
+sub new_node
+{
+	my ($name, @lines) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(allows_streaming => 1);
+	$node->append_conf(
+		'postgresql.conf', join "\n",
+		'shared_buffers = 64MB',
+		'max_connections = 50',
+		'max_wal_size = 1GB',
+		'log_statement = none',
+		'synchronous_commit = local',
+		# what waits where it should not is to fail, not to hang
+		'lock_timeout = 60s',
+		'statement_timeout = 150s',
+		@lines, '');
+	$node->start;
+	$node->safe_psql('postgres', 'CREATE EXTENSION minikafka');
+	return $node;
+}
+
+# A running streaming standby.
+sub new_standby
+{
+	my ($primary, $name, @lines) = @_;
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+
+	$primary->backup("for_$name");
+	$standby->init_from_backup($primary, "for_$name", has_streaming => 1);
+	$standby->append_conf('postgresql.conf', join "\n", @lines, '');
+	$standby->start;
+	return $standby;
+}
+
+# Waits until the standby has replayed all that the primary has done.
+sub wait_standby
+{
+	my ($primary, $standby) = @_;
+
+	# what open transactions wrote is flushed with this
+	$primary->safe_psql('postgres',
+		q{SELECT pg_logical_emit_message(true, '', '')});
+	my $lsn =
+	  $primary->safe_psql('postgres', 'SELECT pg_current_wal_flush_lsn()');
+
+	$standby->poll_query_until('postgres',
+		"SELECT pg_last_wal_replay_lsn() >= '$lsn'")
+	  or die 'the standby did not catch up';
+	return;
+}
+
+# ---------------------------------------------------------------------------
+# Clients in the background: a hash with the process (run) and its output
+# (out, err).
+
+sub _start
+{
+	my ($node, @command) = @_;
+	my %client = (out => '', err => '');
+
+	# the node's settings, as its own methods have them
+	local %ENV = $node->_get_env();
+	$command[0] = $node->installed_command($command[0]);
+	$client{run} = IPC::Run::start(\@command, '<', \undef, '>',
+		\$client{out}, '2>', \$client{err}, IPC::Run::timeout($TIMEOUT));
+	return \%client;
+}
+
+# start_psql(NODE, STATEMENT ...): each is sent by itself
+sub start_psql
+{
+	my ($node, @statements) = @_;
+
+	return _start($node, 'psql', '-XAtq', '-v', 'ON_ERROR_STOP=1',
+		'-v', 'VERBOSITY=verbose', '-d', $node->connstr('postgres'),
+		map { ('-c', $_) } @statements);
+}
+
+# start_pgbench(NODE, SCRIPTS, OPTION ...): SCRIPTS is a hash of names, which
+# may end in @WEIGHT, and contents.
+my $pgbench_runs = 0;
+
+sub start_pgbench
+{
+	my ($node, $scripts, @options) = @_;
+	my @files;
+	my $dir = PostgreSQL::Test::Utils::tempdir("pgbench$pgbench_runs");
+
+	$pgbench_runs++;
+	for my $name (sort keys %$scripts)
+	{
+		my ($file, $weight) = split /@/, $name;
+
+		append_to_file("$dir/$file", $scripts->{$name});
+		push @files, '-f', "$dir/$file" . (defined $weight ? "\@$weight" : '');
+	}
+	return _start($node, 'pgbench', '-n', '--random-seed=1', @options, @files,
+		$node->connstr('postgres'));
+}
+
+# Waits for it to end, which is a test; returns what it printed.
+sub finish_ok
+{
+	my ($client, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	$client->{run}->finish;
+	ok($client->{run}->result(0) == 0, $name)
+	  or diag($client->{out}, $client->{err});
+	return $client->{out};
+}
+
+# ---------------------------------------------------------------------------
+# A reader that polls fetch() in its session, on the primary or on a standby.
+# Each call of fetch() is a transaction of its own.
+
+sub install_reader
+{
+	my ($node) = @_;
+
+	$node->safe_psql(
+		'postgres', q{
+-- has a row when the load has ended
+CREATE TABLE load_done ();
+
+/*
+ * Reads the partitions in turn, from offset 0, until the load has ended and
+ * nothing is left.  records: "partition:offset:value"; stops: how often
+ * fetch() stopped although the same statement saw a record further on.
+ */
+CREATE PROCEDURE read_all(topic text, partitions int, max_records int,
+	INOUT records text[], INOUT stops bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+	next bigint[] := array_fill(0::bigint, ARRAY[partitions]);
+	last boolean;
+	idle boolean;
+	n int;
+	seen bigint;
+	r record;
+	query text := format('SELECT s.seen, f."offset", f.value
+		FROM (SELECT max("offset") AS seen FROM minikafka_topics.%I
+			WHERE partition = $2) s
+		LEFT JOIN minikafka.fetch_text($1, $2, $3, $4) f ON true', topic);
+BEGIN
+	records := '{}';
+	stops := 0;
+	LOOP
+		last := EXISTS (SELECT FROM load_done);
+		COMMIT;
+		idle := true;
+		FOR p IN 0 .. partitions - 1 LOOP
+			n := 0;
+			FOR r IN EXECUTE query USING topic, p, next[p + 1], max_records LOOP
+				seen := r.seen;
+				IF r."offset" IS NOT NULL THEN
+					n := n + 1;
+					next[p + 1] := r."offset" + 1;
+					records := records || (p || ':' || r."offset" || ':' || r.value);
+				END IF;
+			END LOOP;
+			IF n < max_records AND seen >= next[p + 1] THEN
+				stops := stops + 1;
+			END IF;
+			idle := idle AND n = 0;
+			COMMIT;
+		END LOOP;
+		EXIT WHEN idle AND last;
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+END $$;
+});
+	return;
+}
+
+sub start_reader
+{
+	my ($node, $topic, $partitions, $max_records) = @_;
+
+	return start_psql($node, 'SET jit = off',
+		"CALL read_all('$topic', $partitions, $max_records, NULL, NULL)");
+}
+
+# Tells the readers that no more will come.
+sub finish_load
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', 'INSERT INTO load_done DEFAULT VALUES');
+	return;
+}
+
+# Returns what was read, each as [partition, offset, value], and the stops.
+sub finish_reader
+{
+	my ($reader, $name) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	my $out = finish_ok($reader, $name);
+	my ($records, $stops) = $out =~ /^\{(.*)\}\|(\d+)$/;
+
+	return ([], 0) unless defined $stops;
+	return ([ map { [ split /:/, $_, 3 ] } split /,/, $records ], $stops);
+}
+
+# ---------------------------------------------------------------------------
+# Small things
+
+# The rows of a query, each as a list.
+sub rows
+{
+	my ($node, $sql) = @_;
+
+	return map { [ split /\|/, $_, -1 ] }
+	  split /\n/, $node->safe_psql('postgres', $sql);
+}
+
+# The SQLSTATE that the statements end with, 00000 if all is well.
+sub sqlstate
+{
+	my ($node, $sql) = @_;
+	my ($status, $out, $err) = $node->psql('postgres', $sql,
+		extra_params => [ '-v', 'VERBOSITY=sqlstate' ]);
+
+	return $1 if $err =~ /(?:ERROR|FATAL):\s+(\w{5})/;
+	return $status == 0 ? '00000' : "status $status: $err";
+}
+
+# What check_topic() finds; '' for a sound topic.
+sub problems
+{
+	my ($node, $topic) = @_;
+
+	return $node->safe_psql('postgres',
+		"SELECT * FROM minikafka.check_topic('$topic')");
+}
+
+# A library from test/modules/, which "make prove" builds.
+sub library
+{
+	my ($name) = @_;
+
+	return "$ENV{TESTDIR}/tmp_check/modules/$name.so";
+}
+
+1;
