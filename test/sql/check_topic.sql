@@ -1,0 +1,139 @@
+--
+-- check_topic(): no row for a sound topic, one for each thing that is broken
+--
+-- The names of tables have the topic's number in them.
+SELECT setval('minikafka.topic_id', 910000) \gset
+SELECT minikafka.create_topic('sound', 2, segment_records => 4);
+SELECT count(minikafka.send('sound', 'v', partition => p))
+FROM generate_series(0, 1) p, generate_series(1, 10) i;
+SELECT minikafka.commit_offset('checked', 'sound', 0, 10);
+SELECT * FROM minikafka.check_topic('sound');
+SELECT minikafka.create_topic('bare', 1);
+SELECT * FROM minikafka.check_topic('bare');
+
+-- a ts that goes back
+SET session_replication_role = replica;
+BEGIN;
+UPDATE minikafka_topics.sound SET ts = ts - interval '1 second' WHERE partition = 1 AND "offset" IN (2, 5);
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+-- holes are worth a notice: in the middle, over a segment, at the start
+BEGIN;
+DELETE FROM minikafka_topics.sound WHERE partition = 0 AND "offset" = 1;
+DELETE FROM minikafka_topics.sound WHERE partition = 0 AND "offset" BETWEEN 3 AND 8;
+DELETE FROM minikafka_topics.sound WHERE partition = 1 AND "offset" < 2;
+SELECT * FROM minikafka.check_topic('sound');
+-- and readers step over them
+SELECT partition, "offset" FROM generate_series(0, 1) p, LATERAL minikafka.fetch('sound', p, 0)
+ORDER BY 1, 2;
+ROLLBACK;
+-- rows below the log start do not matter any more
+BEGIN;
+SELECT minikafka.delete_records('sound', 1, 6);
+COMMIT;
+BEGIN;
+DELETE FROM minikafka_topics.sound WHERE partition = 1 AND "offset" IN (1, 3, 5);
+UPDATE minikafka_topics.sound SET ts = ts - interval '1 second' WHERE partition = 1 AND "offset" = 2;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+RESET session_replication_role;
+
+-- a table that is missing: a segment, the newest one, a partition with all its
+-- segments
+BEGIN;
+DROP TABLE minikafka_data.p910001_0_1;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+DROP TABLE minikafka_data.p910001_0_2;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+DROP TABLE minikafka_data.p910001_0;
+SELECT DISTINCT severity, partition FROM minikafka.check_topic('sound');
+ROLLBACK;
+-- a table that is not attached
+BEGIN;
+ALTER TABLE minikafka_data.p910001_0 DETACH PARTITION minikafka_data.p910001_0_1;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+ALTER TABLE minikafka_topics.sound DETACH PARTITION minikafka_data.p910001_0;
+SELECT DISTINCT severity, partition FROM minikafka.check_topic('sound');
+ROLLBACK;
+
+-- a table that was altered
+BEGIN;
+ALTER TABLE minikafka_data.p910001_0_1 DROP CONSTRAINT p910001_0_1_pkey;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+ALTER TABLE minikafka_data.p910001_0_1 SET UNLOGGED;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+ALTER TABLE minikafka_topics.bare ADD COLUMN extra int;
+SELECT * FROM minikafka.check_topic('bare');
+ROLLBACK;
+BEGIN;
+ALTER TABLE minikafka_topics.bare ALTER COLUMN value TYPE text USING 'x';
+SELECT * FROM minikafka.check_topic('bare');
+ROLLBACK;
+
+-- offsets in the wrong segment, records of another partition
+BEGIN;
+ALTER TABLE minikafka_data.p910001_0_0 RENAME TO p;
+ALTER TABLE minikafka_data.p910001_0_1 RENAME TO p910001_0_0;
+ALTER TABLE minikafka_data.p RENAME TO p910001_0_1;
+SELECT * FROM minikafka.check_topic('sound') WHERE severity = 'error';
+ROLLBACK;
+BEGIN;
+ALTER TABLE minikafka_data.p910001_0_2 RENAME TO p;
+ALTER TABLE minikafka_data.p910001_1_2 RENAME TO p910001_0_2;
+ALTER TABLE minikafka_data.p RENAME TO p910001_1_2;
+SELECT * FROM minikafka.check_topic('sound') WHERE severity = 'error';
+ROLLBACK;
+
+-- committed offsets beyond the end, and of what does not exist; only the
+-- newest of a group and partition counts
+SELECT group_no FROM minikafka.consumer_group WHERE group_id = 'checked' \gset
+BEGIN;
+UPDATE minikafka.group_progress SET next_offset = 11 WHERE group_no = :group_no;
+SELECT severity, partition, "offset", replace(problem, 'number ' || :group_no, 'number N') AS problem
+FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+UPDATE minikafka.group_progress SET next_offset = -1 WHERE group_no = :group_no;
+SELECT severity, partition, "offset", replace(problem, 'number ' || :group_no, 'number N') AS problem
+FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+UPDATE minikafka.group_progress SET partition = 2 WHERE group_no = :group_no;
+SELECT severity, partition, "offset", replace(problem, 'number ' || :group_no, 'number N') AS problem
+FROM minikafka.check_topic('sound');
+ROLLBACK;
+BEGIN;
+UPDATE minikafka.group_progress SET next_offset = 11 WHERE group_no = :group_no;
+INSERT INTO minikafka.group_progress
+SELECT group_no, topic_id, partition, number + 1, 10, NULL, now()
+FROM minikafka.group_progress WHERE group_no = :group_no;
+SELECT * FROM minikafka.check_topic('sound');
+ROLLBACK;
+-- the same of another topic is no concern of this one
+SELECT minikafka.commit_offset('checked', 'bare', 0, 0);
+BEGIN;
+UPDATE minikafka.group_progress SET next_offset = 99 WHERE topic_id = 910002;
+SELECT * FROM minikafka.check_topic('sound');
+SELECT severity, partition, "offset" FROM minikafka.check_topic('bare');
+ROLLBACK;
+
+-- a catalog that lacks the segments
+BEGIN;
+DELETE FROM minikafka.segment WHERE topic_id = 910002;
+SELECT * FROM minikafka.check_topic('bare');
+ROLLBACK;
+
+-- nothing of it was kept
+SELECT * FROM minikafka.check_topic('sound');
+SELECT * FROM minikafka.check_topic('bare');
+SELECT count(minikafka.drop_topic(topic)) FROM minikafka.topics;

@@ -1,0 +1,61 @@
+--
+-- The extension itself: what it is made of, and that it cannot be dropped from
+-- under its topics
+--
+SELECT minikafka.create_topic('member', 1);
+SELECT minikafka.send('member', 'v');
+
+-- the three schemas are members, topics and their tables are not
+SELECT nspname FROM pg_namespace n
+JOIN pg_depend d ON d.classid = 'pg_namespace'::regclass AND d.objid = n.oid AND d.deptype = 'e'
+WHERE nspname LIKE 'minikafka%' ORDER BY 1;
+SELECT count(*) FROM pg_depend d
+JOIN pg_partition_tree('minikafka_topics.member') t ON d.classid = 'pg_class'::regclass AND d.objid = t.relid
+WHERE d.deptype = 'e';
+-- every catalog table and sequence is dumped
+SELECT c.relname, c.oid = ANY (e.extconfig) AS dumped
+FROM pg_class c, pg_extension e
+WHERE e.extname = 'minikafka' AND c.relnamespace = 'minikafka'::regnamespace AND c.relkind IN ('r', 'S')
+ORDER BY 1;
+
+DROP EXTENSION minikafka;
+\echo :LAST_ERROR_SQLSTATE
+SELECT value FROM minikafka.fetch_text('member', 0, 0);
+
+-- with CASCADE the topics go too; the session can go on after it is made anew
+SET client_min_messages = warning;
+DROP EXTENSION minikafka CASCADE;
+SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'minikafka%';
+CREATE EXTENSION minikafka;
+SELECT count(*) FROM minikafka.topics;
+SELECT minikafka.send('member', 'v');
+SELECT minikafka.create_topic('member', 1);
+SELECT * FROM minikafka.last_sent();
+SELECT minikafka.append('member', 0, 'k', 'anew'), minikafka.append('member', 0, 'k', 'second');
+SELECT "offset", value FROM minikafka.fetch_text('member', 0, 0);
+SELECT minikafka.drop_topic('member');
+-- without topics there is nothing to keep it
+DROP EXTENSION minikafka;
+SELECT minikafka.send('member', 'v');
+BEGIN;
+CREATE EXTENSION minikafka;
+SELECT minikafka.create_topic('member', 1);
+SELECT minikafka.send('member', 'v');
+ROLLBACK;
+CREATE EXTENSION minikafka;
+SELECT minikafka.create_topic('member', 1);
+SELECT minikafka.send('member', 'v');
+SELECT minikafka.drop_topic('member');
+-- a library that is loaded without its extension says so
+CREATE FUNCTION pg_temp.fetch(text, int, bigint, int, int) RETURNS SETOF record
+LANGUAGE c AS 'minikafka', 'minikafka_fetch';
+DROP EXTENSION minikafka;
+SELECT * FROM pg_temp.fetch('member', 0, 0, 1, 1) AS t(topic text, partition int, "offset" bigint,
+	ts timestamptz, key bytea, value bytea, headers jsonb);
+\echo :LAST_ERROR_SQLSTATE
+CREATE EXTENSION minikafka;
+-- the setting that it has, and that no other can be invented
+SHOW minikafka.clock_offset;
+SET minikafka.no_such_setting = 1;
+-- the script is for CREATE EXTENSION only
+CREATE EXTENSION minikafka;
