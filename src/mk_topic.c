@@ -252,13 +252,16 @@ mk_topic_check_number(const char *option, int64 value, int64 least, int64 most)
 }
 
 /*
- * Says at once when there is no room in the lock table for so many segments:
- * each has a table, a primary key, and a TOAST table with its index.
+ * Says at once when there is no room in the lock table for a topic of so many
+ * segments: when it is dropped, and so before it is made.  DROP TABLE locks
+ * each object: of a partition the table, its two types and its trigger, and
+ * its sequencing lock comes on top; of a segment also the primary key with its
+ * constraint and the TOAST table with its index.
  */
 static void
 mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 {
-	int64 needed = 1 + partitions + 4 * segments;
+	int64 needed = 5 + 5 * partitions + 8 * segments;
 	int64 backends = MaxBackends + max_prepared_xacts;
 
 	if (needed > max_locks_per_xact * backends)
@@ -383,6 +386,22 @@ mk_topic_set_max_message_bytes(const char *name, int32 value)
 	mk_catalog_topic_update(topic, topic->npartitions, value);
 }
 
+/* How many segments all partitions have. */
+static int64
+mk_topic_segments(const MkTopic *topic)
+{
+	int64 n = 0;
+
+	for (int32 i = 0; i < topic->npartitions; i++)
+	{
+		int64 *segments;
+
+		n += mk_catalog_segments(topic, i, &segments);
+		pfree(segments);
+	}
+	return n;
+}
+
 void
 mk_topic_add_partitions(const char *name, int32 total)
 {
@@ -396,7 +415,7 @@ mk_topic_add_partitions(const char *name, int32 total)
 				 errhint("The number of partitions can only grow.")));
 	if (total == first)
 		return;
-	mk_topic_check_locks(name, total - first, total - first);
+	mk_topic_check_locks(name, total, mk_topic_segments(topic) + total - first);
 
 	for (int32 i = first; i < total; i++)
 	{
@@ -416,18 +435,10 @@ void
 mk_topic_drop(const char *name, bool if_exists)
 {
 	MkTopic *topic = mk_topic_lock_owned(name, if_exists);
-	int64 nsegments = 0;
 
 	if (topic == NULL)
 		return;
-	for (int32 i = 0; i < topic->npartitions; i++)
-	{
-		int64 *segments;
-
-		nsegments += mk_catalog_segments(topic, i, &segments);
-		pfree(segments);
-	}
-	mk_topic_check_locks(name, topic->npartitions, nsegments);
+	mk_topic_check_locks(name, topic->npartitions, mk_topic_segments(topic));
 
 	/*
 	 * Who is committing comes first, and who comes later finds no topic.  The
