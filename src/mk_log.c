@@ -126,9 +126,7 @@ mk_hint(const MkTopic *topic, int32 partition)
 
 	hint = hash_search(mk_hints, &key, HASH_ENTER, &found);
 	if (!found)
-	{
 		memset((char *) hint + sizeof(key), 0, sizeof(*hint) - sizeof(key));
-	}
 	return hint;
 }
 

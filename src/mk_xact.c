@@ -479,7 +479,6 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 	if (p->parts[part].append_level == 0)
 	{
 		MkTail tail;
-
 		ResourceOwner owner = CurrentResourceOwner;
 
 		/* as long-lived as the level, also where a portal is not */
@@ -684,7 +683,7 @@ mk_xact_lock_part(MkPart *part)
 static void
 mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 {
-	TupleTableSlot **slots = NULL;
+	TupleTableSlot **slots;
 	MkRecord *records;
 	int *next;
 	MkRecord *run;
