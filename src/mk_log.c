@@ -317,7 +317,7 @@ void
 mk_log_tail_close(MkTail *tail)
 {
 	if (tail->is_open)
-		mk_segment_close(&tail->segment, true);
+		mk_segment_close(&tail->segment, false);
 	tail->is_open = false;
 }
 
@@ -339,8 +339,9 @@ mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
 }
 
 bool
-mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n)
+mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
 {
+	int64 first = tail->next_offset;
 	MkHint *hint = mk_hint(topic, partition);
 	int64 last;
 
@@ -353,7 +354,12 @@ mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n)
 	if (hint->newest_segment >= last)
 		return false;
 
-	/* somebody may be making it, or may have made it while we waited */
+	/*
+	 * Somebody may be making it, or may have made it while we waited.  Who
+	 * locks the whole topic comes from the tables above, so have no lock on a
+	 * segment when those are needed.
+	 */
+	mk_log_tail_close(tail);
 	mk_lock_maker(topic->topic_id, partition);
 	mk_refresh(topic, partition, hint);
 	if (hint->newest_segment >= last)

@@ -39,12 +39,12 @@ extern void mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail);
 extern void mk_log_tail_close(MkTail *tail);
 
 /*
- * Sees to it that there are segments for the offsets first to first + n - 1.
+ * Sees to it that there are segments for n records at the tail.
  * True if it made one, which nobody else can see before this transaction has
  * ended: then keep the sequencing lock to the end.
  */
 extern bool
-mk_log_reserve(const MkTopic *topic, int32 partition, int64 first, int64 n);
+mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n);
 
 /*
  * Makes the next segment ahead of need, if the offset last lies in the second

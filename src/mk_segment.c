@@ -406,10 +406,14 @@ mk_segment_make(const MkTopic *topic, int32 partition, int64 segment,
 				 errhint("Somebody dropped it; minikafka.check_topic() shows "
 						 "what else is wrong.")));
 
-	/* the mode that ATTACH PARTITION takes */
+	/* the locks that ATTACH PARTITION takes */
 	if (!if_free)
+	{
+		LockRelationOid(topic->relid, AccessShareLock);
 		LockRelationOid(parent, ShareUpdateExclusiveLock);
-	else if (!ConditionalLockRelationOid(parent, ShareUpdateExclusiveLock))
+	}
+	else if (!ConditionalLockRelationOid(topic->relid, AccessShareLock) ||
+			 !ConditionalLockRelationOid(parent, ShareUpdateExclusiveLock))
 		return false;
 
 	parent_name = psprintf("minikafka_data.p%d_%d", topic->topic_id, partition);

@@ -671,7 +671,7 @@ mk_xact_lock_part(MkPart *part)
 	else
 		mk_log_tail(part->topic, part->partition, &part->tail);
 	part->made_segment = mk_log_reserve(part->topic, part->partition,
-										part->tail.next_offset, part->records);
+										&part->tail, part->records);
 	mk_log_make_ahead(part->topic, part->partition,
 					  part->tail.next_offset + part->records - 1);
 }
@@ -797,19 +797,19 @@ mk_xact_commit_records(MkPending *p)
 	if (nparts > 0)
 		(void) GetCurrentTransactionId();
 	for (int i = 0; i < nparts; i++)
+	{
+		if (i > 0)
+			mk_log_tail_close(&parts[i - 1]->tail);
 		mk_xact_lock_part(parts[i]);
+	}
 
 	/*
 	 * The tails may have gone back while we waited for the later locks, if
 	 * somebody failed who was committing.
 	 */
 	for (int i = 0; i < nparts - 1; i++)
-	{
-		if (parts[i]->append_level > 0)
-			continue;
-		mk_log_tail_close(&parts[i]->tail);
-		mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
-	}
+		if (parts[i]->append_level == 0)
+			mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
 
 	/* pass 2 */
 	for (int i = 0; i < p->nnotes; i++)
