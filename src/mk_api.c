@@ -13,6 +13,7 @@
 #include "mk_api.h"
 #include "mk_compat.h"
 #include "mk_topic.h"
+#include "mk_xact.h"
 
 void
 mk_api_enter(const char *function)
@@ -23,6 +24,7 @@ mk_api_enter(const char *function)
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("cannot execute %s within security-restricted operation",
 					function)));
+	mk_xact_check_open(function);
 }
 
 void

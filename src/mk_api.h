@@ -16,7 +16,8 @@
 
 /*
  * To be called first: raises 42501 in a security-restricted operation, where
- * somebody else's code may run as the user.
+ * somebody else's code may run as the user, and 55000 when the transaction is
+ * committing.
  */
 extern void mk_api_enter(const char *function);
 

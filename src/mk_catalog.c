@@ -160,6 +160,9 @@ mk_catalog_init(void)
 	CacheRegisterSyscacheCallback(AUTHOID, mk_catalog_role_callback, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMMEMROLE, mk_catalog_role_callback,
 								  (Datum) 0);
+	/* for the members of pg_database_owner */
+	CacheRegisterSyscacheCallback(DATABASEOID, mk_catalog_role_callback,
+								  (Datum) 0);
 }
 
 uint64

@@ -491,7 +491,9 @@ mk_log_end(const MkTopic *topic, int32 partition)
 	int64 end;
 	TransactionId xid;
 
+	/* not one of the future, which an id becomes after two billion others */
 	if (TransactionIdIsValid(hint->undecided_xid) &&
+		TransactionIdPrecedes(hint->undecided_xid, ReadNextTransactionId()) &&
 		TransactionIdIsInProgress(hint->undecided_xid))
 		return hint->end;
 

@@ -299,8 +299,15 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 
 	mk_lock_topic_name(name);
 	AcceptInvalidationMessages();
-	if (OidIsValid(get_relname_relid(name, namespace)))
+	relid = get_relname_relid(name, namespace);
+	if (OidIsValid(relid))
 	{
+		if (mk_catalog_topic(relid) == NULL)
+			ereport(ERROR,
+					(errcode(ERRCODE_DUPLICATE_OBJECT),
+					 errmsg("table \"%s\" in schema \"minikafka_topics\" "
+							"exists and is not a topic",
+							name)));
 		ereport(if_not_exists ? NOTICE : ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 if_not_exists

@@ -153,7 +153,10 @@ typedef struct MkPending
 
 static MkPending *mk_pending = NULL;
 
-/* From PRE_COMMIT on nothing can be noted, whether anything was or not. */
+/*
+ * From PRE_COMMIT on nothing can be noted, whether anything was or not; nor
+ * read, since the transaction's own rows would look as if they were decided.
+ */
 static bool mk_committing = false;
 
 /* What last_sent() shows; in TopMemoryContext. */
@@ -165,17 +168,22 @@ static MkSent *mk_last_sent = NULL;
  */
 
 void
-mk_xact_check_writable(const char *function)
+mk_xact_check_open(const char *function)
 {
-	PreventCommandIfReadOnly(function);
-	PreventCommandDuringRecovery(function);
-	PreventCommandIfParallelMode(function);
-	if (mk_committing)
+	if (unlikely(mk_committing))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot execute %s while the transaction is committing",
 						function),
 				 errdetail("What it has sent has been sequenced.")));
+}
+
+void
+mk_xact_check_writable(const char *function)
+{
+	PreventCommandIfReadOnly(function);
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfParallelMode(function);
 }
 
 MemoryContext

@@ -16,9 +16,14 @@ extern void mk_xact_init(void);
  */
 
 /*
- * Raises an error where nothing may be noted any more: in a read-only
- * transaction, in recovery, in a parallel operation, and after the
- * transaction's records were sequenced.  "function" is for the message.
+ * 55000 when the transaction is committing: what it has sent has been
+ * sequenced.  "function" is for the message.
+ */
+extern void mk_xact_check_open(const char *function);
+
+/*
+ * Raises an error where nothing may be noted: in a read-only transaction, in
+ * recovery, and in a parallel operation.
  */
 extern void mk_xact_check_writable(const char *function);
 

@@ -3,7 +3,7 @@
  * pg_monitor all.
  */
 
-CREATE VIEW minikafka.topics AS
+CREATE VIEW minikafka.topics WITH (security_barrier) AS
 SELECT c.relname::text AS topic,
 	t.partitions,
 	t.partitioner,
@@ -32,7 +32,7 @@ COMMENT ON COLUMN minikafka.topics.min_insync_replicas IS 'synchronous standbys 
 COMMENT ON COLUMN minikafka.topics.owner IS 'role that owns the topic''s table';
 COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
 
-CREATE VIEW minikafka.partitions AS
+CREATE VIEW minikafka.partitions WITH (security_barrier) AS
 SELECT c.relname::text AS topic,
 	p.partition,
 	o.log_start_offset,
