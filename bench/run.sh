@@ -1,0 +1,369 @@
+#!/usr/bin/env bash
+#
+# bash bench/run.sh [ROW ...]: compares minikafka with what one would write
+# without it, on a private server in a temporary folder, with fsync on.
+#
+# The rows: send, batch, async, fetch, size, snapshot; all of them where none
+# is given.
+#
+#   ROUNDS=7              rounds, five at least for figures that count
+#   SECONDS_PER_ROUND=2   how long each contender runs in a round
+#   BIG=10000000          records of the big topic in "size"
+#   SMALL=100000          records of the small one
+#   PINNED=1000000        records sent under the old snapshot in "snapshot"
+#   SHARED_BUFFERS=512MB  the server's cache
+#   PG_CONFIG=/path       use that PostgreSQL (PgQ is left out if not in it)
+#   KEEP=1                keep the temporary folder
+#
+# The contenders of a row take turns, in changing order, so what disturbs the
+# machine disturbs all of them.  A ratio is taken within a round; the table
+# shows the median of the rounds and, in parentheses, the lowest and the
+# highest.  A target is "met" by the median, or lies within the "spread", or is
+# "missed" when even the highest is below it.  The figures in records a second
+# are medians too.
+#
+# All of it takes about 15 minutes; with ROUNDS=3 SECONDS_PER_ROUND=1
+# BIG=1000000 PINNED=100000 about three.
+
+set -euo pipefail
+# shellcheck source=test/server.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"
+
+ROUNDS=${ROUNDS:-7}
+SECONDS_PER_ROUND=${SECONDS_PER_ROUND:-2}
+BIG=${BIG:-10000000}
+SMALL=${SMALL:-100000}
+PINNED=${PINNED:-1000000}
+SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
+ROWS=(send batch async fetch size snapshot)
+
+# 200 bytes that bytea takes as they are
+VALUE=$(printf '0123456789%.0s' {1..20})
+
+# ---------------------------------------------------------------------------
+# Measuring
+
+# run SCRIPT CLIENTS [PGBENCH_OPTION ...]: transactions a second
+run() {
+    local script=$1 clients=$2 output
+    shift 2
+    output=$(as_user "$PG_BINDIR/pgbench" -n -M prepared \
+        -f "bench/$script.sql" -c "$clients" \
+        -j "$((clients < $(nproc) ? clients : $(nproc)))" \
+        -T "$SECONDS_PER_ROUND" -D value="$VALUE" "$@" 2>&1) || {
+        echo "$output" >&2
+        server_die "pgbench failed"
+    }
+    if grep -q 'aborted' <<<"$output"; then
+        echo "$output" >&2
+        server_die "a client of pgbench failed"
+    fi
+    sed -n 's/^tps = \([0-9.]*\).*/\1/p' <<<"$output"
+}
+
+# round NUMBER COMMAND ...: runs commands, each in a string that begins with
+# the name of its contender.  What they print is noted under that name.
+round() {
+    local number=$1 order=() i command
+    shift
+    for ((i = 0; i < $#; i++)); do
+        order+=($(((i + number) % $# + 1)))
+    done
+    for i in "${order[@]}"; do
+        command=${!i}
+        # shellcheck disable=SC2086 # words of this script's own
+        ${command#* } >>"$RESULTS/${command%% *}"
+    done
+}
+
+# compete COMMAND ...: all the rounds of these contenders
+compete() {
+    local number
+    rm -f "$RESULTS"/*
+    server_psql -q -c CHECKPOINT
+    for ((number = 0; number < ROUNDS; number++)); do
+        round "$number" "$@"
+    done
+}
+
+# report WORK AGAINST TARGET OURS THEIRS [RECORDS]: a line of the table.
+# OURS and THEIRS name contenders; RECORDS is how many a transaction has.
+# TARGET may be "-".
+report() {
+    paste "$RESULTS/$4" "$RESULTS/$5" | awk -v work="$1" -v against="$2" \
+        -v target="$3" -v records="${6:-1}" '
+        function sort(a, n,    i, j, x) {
+            for (i = 2; i <= n; i++) {
+                x = a[i]
+                for (j = i - 1; j >= 1 && a[j] > x; j--) a[j + 1] = a[j]
+                a[j + 1] = x
+            }
+        }
+        function median(a, n) {
+            return n % 2 ? a[(n + 1) / 2] : (a[n / 2] + a[n / 2 + 1]) / 2
+        }
+        { ours[NR] = $1 * records; theirs[NR] = $2 * records
+          ratio[NR] = $1 / $2 }
+        END {
+            sort(ours, NR); sort(theirs, NR); sort(ratio, NR)
+            verdict = target == "-" ? "-" : \
+                median(ratio, NR) >= target ? "met" : \
+                ratio[NR] >= target ? "spread" : "missed"
+            printf "%-37s %-14s %5.2f (%4.2f..%4.2f) %6s %-6s %9.0f %9.0f\n",
+                work, against, median(ratio, NR), ratio[1], ratio[NR],
+                target, verdict, median(ours, NR), median(theirs, NR)
+        }'
+}
+
+# ---------------------------------------------------------------------------
+# Topics and tables
+
+# topic NAME PARTITIONS
+topic() {
+    server_psql -q -c "SELECT minikafka.create_topic('$1', $2)" >/dev/null
+}
+
+# load TOPIC RECORDS: in transactions of at most 100,000
+load() {
+    local rest=$2 n
+    while [ "$rest" -gt 0 ]; do
+        n=$((rest < 100000 ? rest : 100000))
+        server_psql -q -c "SELECT minikafka.send_many('$1',
+            array_agg('$VALUE'::bytea), array_agg(int4send(k)))
+            FROM generate_series(1, $n) AS k" >/dev/null
+        rest=$((rest - n))
+    done
+    # what autovacuum would do in the middle of a measurement
+    server_psql -q -c "VACUUM ANALYZE minikafka_topics.$1"
+}
+
+# plain_copy TOPIC: a plain table of the same records, TOPIC.copy
+plain_copy() {
+    server_psql -q <<SQL
+CREATE SCHEMA $1;
+CREATE TABLE $1.copy (LIKE bench.plain INCLUDING ALL);
+INSERT INTO $1.copy (id, ts, partition, key, value, headers)
+SELECT "offset", ts, partition, key, value, headers
+FROM minikafka_topics.$1 ORDER BY "offset";
+VACUUM ANALYZE $1.copy;
+SQL
+}
+
+# fetches TOPIC RECORDS, selects TOPIC RECORDS: read anywhere in them
+fetches() {
+    run fetch 1 -D topic="$1" -D records="$2"
+}
+
+selects() {
+    PGOPTIONS="-c search_path=$1" run fetch_select 1 -D topic="$1" \
+        -D records="$2"
+}
+
+prepare() {
+    server_psql -q <<'SQL'
+CREATE EXTENSION minikafka;
+CREATE SCHEMA bench;
+CREATE TABLE bench.plain (
+    id bigserial PRIMARY KEY,
+    ts timestamptz NOT NULL DEFAULT now(),
+    partition integer NOT NULL,
+    key bytea,
+    value bytea,
+    headers jsonb
+);
+SQL
+    topic one 1
+    topic eight 8
+    if [ -n "$PGQ" ]; then
+        server_psql -q -c 'CREATE EXTENSION pgq' \
+            -c "SELECT pgq.create_queue('bench')" >/dev/null
+    fi
+}
+
+# ---------------------------------------------------------------------------
+# The rows
+
+
+row_send() {
+    local clients partitions name target all
+    for clients in 1 8 32; do
+        case $clients in
+            1) target=0.9 ;;
+            8) target=0.8 ;;
+            *) target=0.75 ;;
+        esac
+        for partitions in 1 8; do
+            name=one
+            if [ "$partitions" = 8 ]; then name=eight; fi
+            all=("ours run send $clients -D topic=$name"
+                "insert run send_insert $clients -D partitions=$partitions")
+            if [ -n "$PGQ" ]; then all+=("pgq run send_pgq $clients"); fi
+            compete "${all[@]}"
+            name="send, $clients cl., $partitions part."
+            report "$name" INSERT "$target" ours insert
+            if [ -n "$PGQ" ]; then report "$name" PgQ 1.0 ours pgq; fi
+        done
+    done
+}
+
+row_async() {
+    local all
+    export PGOPTIONS='-c synchronous_commit=off'
+    all=("ours run send 8 -D topic=eight"
+        "insert run send_insert 8 -D partitions=8")
+    if [ -n "$PGQ" ]; then all+=("pgq run send_pgq 8"); fi
+    compete "${all[@]}"
+    unset PGOPTIONS
+    if [ -n "$PGQ" ]; then
+        report "send, no wait for WAL, 8 cl., 8 part." PgQ 1.2 ours pgq
+    fi
+    report "send, no wait for WAL, 8 cl., 8 part." INSERT - ours insert
+}
+
+row_batch() {
+    local partitions name
+    for partitions in 1 8; do
+        name=one
+        if [ "$partitions" = 8 ]; then name=eight; fi
+        compete "ours run batch 1 -D topic=$name" \
+            "many run batch_many 1 -D topic=$name" \
+            "insert run batch_insert 1 -D partitions=$partitions"
+        report "1,000 by SELECT send(), $partitions part." \
+            'INSERT SELECT' 0.9 ours insert 1000
+        report "1,000 by send_many(), $partitions part." \
+            'INSERT SELECT' 0.9 many insert 1000
+    done
+}
+
+row_fetch() {
+    topic read 1
+    load read 1000000
+    plain_copy read
+    compete 'ours fetches read 1000000' 'select selects read 1000000'
+    report 'fetch() of 500, 1M present' SELECT 0.85 ours select 500
+}
+
+row_size() {
+    local clients many few
+    many=$(numfmt --to=si "$BIG")
+    few=$(numfmt --to=si "$SMALL")
+    topic big 1
+    load big "$BIG"
+    topic small 1
+    load small "$SMALL"
+    for clients in 1 8 32; do
+        compete "big run send $clients -D topic=big" \
+            "small run send $clients -D topic=small"
+        report "send, $clients cl., 1 part., $many" "itself, $few" \
+            0.95 big small
+    done
+    # more than the cache holds is slower to read for anybody: see by how much
+    plain_copy big
+    plain_copy small
+    compete "big fetches big $BIG" "small fetches small $SMALL" \
+        "select_big selects big $BIG" "select_small selects small $SMALL"
+    report "fetch() of 500, $many" "itself, $few" 0.95 big small 500
+    report "SELECT of 500, $many" "itself, $few" - select_big select_small 500
+    report "fetch() of 500, $many" "SELECT, $many" 0.85 big select_big 500
+    # these come last: the small topic does not stay small
+    export PGOPTIONS='-c synchronous_commit=off'
+    compete "big run send 8 -D topic=big" "small run send 8 -D topic=small"
+    unset PGOPTIONS
+    report "send, no wait for WAL, 8 cl., $many" "itself, $few" 0.95 big small
+    compete "big run batch 1 -D topic=big" "small run batch 1 -D topic=small"
+    report "1,000 by SELECT send(), $many" "itself, $few" 0.95 big small 1000
+    compete "big run batch_many 1 -D topic=big" \
+        "small run batch_many 1 -D topic=small"
+    report "1,000 by send_many(), $many" "itself, $few" 0.95 big small 1000
+}
+
+# in_control COMMAND: in the other database
+in_control() {
+    PGDATABASE=control "$@"
+}
+
+# PINNED records, a transaction each
+send_pinned() {
+    PGOPTIONS='-c synchronous_commit=off' as_user "$PG_BINDIR/pgbench" -n \
+        -M prepared -f bench/send.sql -c 8 -j 2 -t "$((PINNED / 8))" \
+        -D value="$VALUE" -D topic=pinned >/dev/null 2>&1
+}
+
+# What an old snapshot keeps from being removed it keeps in its own database.
+# So a database without one, where the same is sent, is the control, and takes
+# turns with it; "before" and "after" cannot.
+row_snapshot() {
+    local when mode holder
+    server_psql -q -c 'CREATE DATABASE control'
+    in_control server_psql -q -c 'CREATE EXTENSION minikafka'
+    topic pinned 1
+    in_control topic pinned 1
+    for when in before after; do
+        if [ "$when" = after ]; then
+            # a session that takes its snapshot and keeps it
+            as_user "$PG_BINDIR/psql" -X -q -c 'BEGIN ISOLATION LEVEL
+                REPEATABLE READ' -c 'SELECT FROM bench.plain LIMIT 1' \
+                -c 'SELECT pg_sleep(100000)' >/dev/null 2>&1 &
+            holder=$!
+            send_pinned
+            in_control send_pinned
+        fi
+        for mode in on off; do
+            export PGOPTIONS="-c synchronous_commit=$mode"
+            compete "ours run send 8 -D topic=pinned" \
+                "control in_control run send 8 -D topic=pinned"
+            unset PGOPTIONS
+            if [ "$when" = before ]; then
+                mkdir "$SERVER_DIR/before.$mode"
+                cp "$RESULTS"/* "$SERVER_DIR/before.$mode"
+                continue
+            fi
+            report "send, 8 cl., snapshot, fsync wait $mode" \
+                'no snapshot' 0.95 ours control
+            # as the machine changed meanwhile, so did both
+            cp "$SERVER_DIR/before.$mode/ours" "$RESULTS/ours_before"
+            cp "$SERVER_DIR/before.$mode/control" "$RESULTS/control_before"
+            report '  that database' 'itself before' - ours ours_before
+            report '  the one without' 'itself before' - control control_before
+        done
+    done
+    if [ "$(server_psql -At -c "SELECT count(*) FROM pg_stat_activity
+        WHERE backend_xmin IS NOT NULL AND query LIKE '%pg_sleep%'
+        AND pid <> pg_backend_pid()")" != 1 ]; then
+        server_die "the old snapshot was not held"
+    fi
+    server_psql -q -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()" >/dev/null
+    wait "$holder" || true
+}
+
+# ---------------------------------------------------------------------------
+
+for row; do
+    case " ${ROWS[*]} " in
+        *" $row "*) ;;
+        *) server_die "no row \"$row\"; there are: ${ROWS[*]}" ;;
+    esac
+done
+if [ $# -gt 0 ]; then ROWS=("$@"); fi
+
+server_packages 'postgresql-%-pgq3'
+PGQ=
+if [ -e "$("$PG_CONFIG" --sharedir)/extension/pgq.control" ]; then PGQ=1; fi
+server_copy
+# shellcheck disable=SC2119 # the arguments are not for it
+server_build
+# Checkpoints only where compete() makes one.
+server_start 'fsync = on' "shared_buffers = $SHARED_BUFFERS" 'max_wal_size = 64GB' \
+    'checkpoint_timeout = 1d' 'max_connections = 100'
+RESULTS=$SERVER_DIR/results
+mkdir "$RESULTS"
+prepare
+
+echo "PostgreSQL $PG_MAJOR, $(nproc) cores; $ROUNDS rounds of" \
+    "$SECONDS_PER_ROUND s"
+printf '%-37s %-14s %-19s %5s  %-6s %9s %9s\n' work 'compared with' \
+    'ratio (low..high)' target '' 'records/s' 'theirs'
+for row in "${ROWS[@]}"; do
+    "row_$row"
+done
