@@ -12,7 +12,9 @@ BEGIN
 	PERFORM pg_advisory_lock(hashtext('airport-delay'), which);
 
 	LOOP
-		next_offset := coalesce(
+		-- On from the committed offset; from the log start for a new group, or
+		-- where records were deleted that it had not read.
+		next_offset := greatest(
 			minikafka.committed('airport-delay', 'flights', which),
 			(SELECT log_start_offset FROM minikafka.offsets('flights', which)));
 

@@ -133,6 +133,6 @@ minikafka_refuse_write(PG_FUNCTION_ARGS)
 					RelationGetRelationName(rel)),
 			 errdetail("It is the log of a topic."),
 			 errhint("Use minikafka.send() to add records and "
-					 "minikafka.delete_records() to remove them.")));
+					 "minikafka.delete_records() to move the log start.")));
 	return PointerGetDatum(NULL);
 }

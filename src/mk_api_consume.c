@@ -6,6 +6,7 @@
 
 #include "catalog/pg_authid.h"
 #include "funcapi.h"
+#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -60,25 +61,37 @@ mk_is_no_jsonb(int sqlstate)
 }
 
 /*
- * Decodes a key or a value in place.  False if it cannot be decoded.
+ * Decodes a key or a value in place.  NULL, or why it cannot be decoded, as a
+ * sentence.
  */
-static bool
+static const char *
 mk_decode(Datum *datum, bool isnull, MkForm form)
 {
 	text *decoded;
+	ErrorData *error;
 
 	if (isnull || form == MK_FORM_BYTEA)
-		return true;
+		return NULL;
 	decoded = mk_api_utf8_to_text(PG_DETOAST_DATUM_PACKED(*datum));
 	if (decoded == NULL)
-		return false;
-	if (form == MK_FORM_JSON)
+		return GetDatabaseEncoding() == PG_UTF8
+			? "It is not valid UTF-8."
+			: psprintf(
+				  "It is not valid UTF-8, or encoding %s lacks a character "
+				  "of it.",
+				  GetDatabaseEncodingName());
+	if (form == MK_FORM_TEXT)
 	{
-		*datum = CStringGetDatum(text_to_cstring(decoded));
-		return mk_try(mk_jsonb_in, datum, mk_is_no_jsonb);
+		*datum = PointerGetDatum(decoded);
+		return NULL;
 	}
-	*datum = PointerGetDatum(decoded);
-	return true;
+	*datum = CStringGetDatum(text_to_cstring(decoded));
+	error = mk_try(mk_jsonb_in, datum, mk_is_no_jsonb);
+	if (error == NULL)
+		return NULL;
+	return error->detail == NULL
+		? psprintf("%s.", error->message)
+		: psprintf("%s: %s", error->message, error->detail);
 }
 
 /* The sink of mk_log_read: a row of the result. */
@@ -89,6 +102,7 @@ mk_fetch_row(const MkLogRecord *r, void *arg)
 	Datum values[7];
 	bool nulls[7] = {0};
 	MkForm key_form = f->form == MK_FORM_JSON ? MK_FORM_TEXT : f->form;
+	const char *why;
 
 	values[0] = f->topic_name;
 	values[1] = Int32GetDatum(f->partition);
@@ -100,8 +114,10 @@ mk_fetch_row(const MkLogRecord *r, void *arg)
 	nulls[5] = r->record.value_isnull;
 	values[6] = r->record.headers_isnull ? f->no_headers : r->record.headers;
 
-	if (!mk_decode(&values[4], nulls[4], key_form) ||
-		!mk_decode(&values[5], nulls[5], f->form))
+	why = mk_decode(&values[4], nulls[4], key_form);
+	if (why == NULL)
+		why = mk_decode(&values[5], nulls[5], f->form);
+	if (why != NULL)
 	{
 		/* the records before it are returned, and the next call fails */
 		if (f->found > 0)
@@ -114,6 +130,7 @@ mk_fetch_row(const MkLogRecord *r, void *arg)
 						" of topic \"%s\" partition %d as %s",
 						r->offset, NameStr(f->topic->name), f->partition,
 						f->form == MK_FORM_JSON ? "JSON" : "text"),
+				 errdetail_internal("%s", why),
 				 errhint("Read it as bytes with minikafka.fetch(), and go on "
 						 "at offset " INT64_FORMAT " to step over it.",
 						 r->offset + 1)));
@@ -241,7 +258,7 @@ minikafka_try_offsets(PG_FUNCTION_ARGS)
 	MkOffsets o = {.fcinfo = fcinfo};
 
 	mk_api_enter("try_offsets()");
-	if (!mk_try(mk_offsets, &o, mk_is_unreadable))
+	if (mk_try(mk_offsets, &o, mk_is_unreadable) != NULL)
 		memset(o.nulls, true, sizeof(o.nulls));
 	return mk_row(fcinfo, o.values, o.nulls);
 }
@@ -369,7 +386,7 @@ mk_lag_rows(ReturnSetInfo *rsinfo, const char *group_id, const MkGroup *group,
 		CHECK_FOR_INTERRUPTS();
 		if (!quietly)
 			mk_lag_call(&call);
-		else if (!mk_try(mk_lag_call, &call, mk_is_unreadable))
+		else if (mk_try(mk_lag_call, &call, mk_is_unreadable) != NULL)
 			memset(nulls, true, sizeof(nulls));
 		time_lag->time = call.lag.time_lag;
 		values[0] = CStringGetTextDatum(NameStr(topic->name));

@@ -97,7 +97,8 @@ mk_check_size(const MkTopic *topic, const MkRecord *r)
 						bytes, NameStr(topic->name)),
 				 errdetail("Its \"max_message_bytes\" is %d.",
 						   topic->max_message_bytes),
-				 errhint("Use minikafka.set_topic_option() to raise it.")));
+				 errhint("The topic's owner can raise it with "
+						 "minikafka.set_topic_option().")));
 }
 
 /* The partition of a record for which none was asked. */

@@ -76,16 +76,6 @@ mk_group_check_right(const char *group_id, const MkGroup *group, Oid user)
 						   NameStr(group->owner))));
 }
 
-bool
-mk_consumer_find_group(const char *group_id, MkGroup *group)
-{
-	if (!mk_catalog_group(group_id, group))
-		return false;
-	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
-		mk_group_check_right(group_id, group, GetUserId());
-	return true;
-}
-
 /* ---------------------------------------------------------------------------
  * Notes
  */
@@ -194,6 +184,23 @@ static const MkNoteKind mk_commit_kind = {
 	.write = mk_commit_write,
 	.discard = mk_commit_discard,
 };
+
+bool
+mk_consumer_find_group(const char *group_id, MkGroup *group)
+{
+	MkGroupNote like = {.group_id = unconstify(char *, group_id),
+						.user = GetUserId()};
+
+	if (!mk_catalog_group(group_id, group))
+	{
+		/* one that this transaction will make has no rows yet */
+		group->group_no = 0;
+		return mk_xact_find_note(&mk_group_kind, &like) != NULL;
+	}
+	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+		mk_group_check_right(group_id, group, GetUserId());
+	return true;
+}
 
 void
 mk_consumer_commit(const char *group_id, MkTopic *topic, int32 partition,

@@ -10,12 +10,12 @@
 
 #include "mk_try.h"
 
-bool
+ErrorData *
 mk_try(void (*function)(void *arg), void *arg, bool (*expected)(int sqlstate))
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	volatile bool ok = true;
+	ErrorData *volatile caught = NULL;
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
@@ -36,10 +36,10 @@ mk_try(void (*function)(void *arg), void *arg, bool (*expected)(int sqlstate))
 		CurrentResourceOwner = owner;
 		if (!expected(error->sqlerrcode))
 			ReThrowError(error);
-		ok = false;
+		caught = error;
 	}
 	PG_END_TRY();
 	MemoryContextSwitchTo(context);
 	CurrentResourceOwner = owner;
-	return ok;
+	return caught;
 }

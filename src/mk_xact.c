@@ -175,7 +175,7 @@ mk_xact_check_open(const char *function)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("cannot execute %s while the transaction is committing",
 						function),
-				 errdetail("What it has sent has been sequenced.")));
+				 errdetail("Nothing can be sent or read any more.")));
 }
 
 void
@@ -806,16 +806,17 @@ mk_xact_commit_records(MkPending *p)
 		(void) GetCurrentTransactionId();
 	for (int i = 0; i < nparts; i++)
 	{
-		if (i > 0)
-			mk_log_tail_close(&parts[i - 1]->tail);
 		mk_xact_lock_part(parts[i]);
+		if (nparts > 1)
+			mk_log_tail_close(&parts[i]->tail);
 	}
 
 	/*
 	 * The tails may have gone back while we waited for the later locks, if
-	 * somebody failed who was committing.
+	 * somebody failed who was committing.  And so that who locks the tables of
+	 * the topic in turn comes before us or after us, take theirs in order.
 	 */
-	for (int i = 0; i < nparts - 1; i++)
+	for (int i = 0; nparts > 1 && i < nparts; i++)
 		if (parts[i]->append_level == 0)
 			mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
 

@@ -149,18 +149,21 @@ SELECT count(minikafka.send('full', 'v')) FROM generate_series(1, 6);
 SELECT end_offset, segments FROM minikafka.partitions WHERE topic = 'full';
 SELECT count(*) FROM minikafka.fetch('full', 0, 0);
 SELECT * FROM minikafka.check_topic('full');
+SELECT minikafka.add_partitions('full', 2);
+SELECT count(minikafka.send('full', 'v', partition => 1)) FROM generate_series(1, 6);
+SELECT partition, end_offset, segments FROM minikafka.partitions WHERE topic = 'full' ORDER BY 1;
 -- What keeps the next segment from being attached fails the sender that needs
 -- it, clearly, and nothing of his transaction is kept
 CREATE TABLE in_the_way PARTITION OF minikafka_data.p922003_0 FOR VALUES FROM (8) TO (12);
 \set VERBOSITY sqlstate
 BEGIN;
-SELECT count(minikafka.send('full', 'v')) FROM generate_series(1, 4);
+SELECT count(minikafka.send('full', 'v', partition => 0)) FROM generate_series(1, 4);
 COMMIT;
 \set VERBOSITY default
-SELECT end_offset FROM minikafka.partitions WHERE topic = 'full';
+SELECT end_offset FROM minikafka.partitions WHERE topic = 'full' AND partition = 0;
 DROP TABLE in_the_way;
-SELECT count(minikafka.send('full', 'v')) FROM generate_series(1, 4);
-SELECT end_offset, segments FROM minikafka.partitions WHERE topic = 'full';
+SELECT count(minikafka.send('full', 'v', partition => 0)) FROM generate_series(1, 4);
+SELECT end_offset, segments FROM minikafka.partitions WHERE topic = 'full' AND partition = 0;
 SELECT minikafka.drop_topic('full');
 
 -- An index of one's own, made by a superuser, is kept, in new segments too
@@ -258,6 +261,38 @@ SELECT minikafka.send('spied', 'v', partition => 1);
 \set VERBOSITY default
 SELECT (minikafka.offsets('spied', 1)).end_offset;
 SELECT minikafka.drop_topic('spied');
+-- and its search_path is not the sender's: what he has put in the way of
+-- length() is not called, neither for a row nor for what is constant
+SET ROLE regress_owner;
+CREATE FUNCTION regress_owner.len(bytea) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	RETURN length($1);
+END $$;
+SELECT minikafka.create_topic('called', 1);
+GRANT ALL ON minikafka_topics.called TO regress_other;
+CREATE INDEX ON ONLY minikafka_topics.called (regress_owner.len(value));
+CREATE INDEX ON ONLY minikafka_topics.called ((regress_owner.len('constant') + octet_length(value)));
+SELECT minikafka.add_partitions('called', 2);
+RESET ROLE;
+CREATE SCHEMA regress_other AUTHORIZATION regress_other;
+\c -
+SET ROLE regress_other;
+CREATE FUNCTION regress_other.length(bytea) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	RAISE WARNING 'code of the sender runs as %', current_user;
+	RETURN 0;
+END $$;
+GRANT USAGE ON SCHEMA regress_other TO PUBLIC;
+SET search_path = regress_other, pg_catalog;
+SELECT minikafka.send('called', 'v', partition => 1);
+SELECT minikafka.append('called', 1, 'k', 'v');
+SHOW search_path;
+-- as it would be for an INSERT
+SET ROLE regress_owner;
+SELECT regress_owner.len('v');
+RESET search_path;
+RESET ROLE;
+SELECT minikafka.drop_topic('called');
 
 -- An ordinary table whose index calls the extension: when somebody else
 -- analyzes, reindexes or vacuums it, no call takes effect
@@ -325,6 +360,6 @@ SELECT * FROM minikafka.offsets('private', 0);
 SELECT minikafka.drop_topic('private');
 
 SET client_min_messages = warning;
-DROP SCHEMA regress_owner CASCADE;
+DROP SCHEMA regress_owner, regress_other CASCADE;
 REVOKE CREATE ON SCHEMA minikafka_topics FROM regress_owner;
 DROP ROLE regress_owner, regress_other;

@@ -127,6 +127,40 @@ SELECT g, topic, committed_offset
 FROM (VALUES ('z'), ('a'), ('m')) v(g), LATERAL minikafka.lag(g)
 WHERE partition = 0 ORDER BY 1, 2;
 
+-- lag() shows a transaction its own too
+BEGIN;
+SELECT minikafka.commit_offset('plain', 'consumed', 0, 4);
+SELECT committed_offset, lag FROM minikafka.lag('plain', 'consumed') WHERE partition = 0;
+SAVEPOINT s;
+SELECT minikafka.commit_offset('plain', 'consumed', 0, 2);
+SELECT committed_offset, lag FROM minikafka.lag('plain') WHERE topic = 'consumed' AND partition = 0;
+ROLLBACK TO s;
+SELECT committed_offset, lag FROM minikafka.lag('plain', 'consumed') WHERE partition = 0;
+ROLLBACK;
+SELECT committed_offset, lag FROM minikafka.lag('plain', 'consumed') WHERE partition = 0;
+
+-- However often a transaction commits, of however many partitions in turn, it
+-- keeps the last of each; in savepoints too
+CREATE FUNCTION pg_temp.used() RETURNS bigint LANGUAGE sql AS $$
+	SELECT sum(used_bytes) FROM pg_backend_memory_contexts WHERE name = 'TopTransactionContext'
+$$;
+BEGIN;
+SELECT count(minikafka.commit_offset('turns', 'consumed', i % 2, 0, repeat('m', 1000)))
+FROM generate_series(1, 100) i;
+SELECT pg_temp.used() AS used \gset
+SELECT count(minikafka.commit_offset('turns', 'consumed', i % 2, 0, repeat('m', 1000)))
+FROM generate_series(1, 10000) i;
+SELECT pg_temp.used() - :used < 100000 AS no_memory;
+SELECT count(minikafka.delete_records('consumed', i % 2, 0)) FROM generate_series(1, 10000) i;
+SELECT pg_temp.used() - :used < 100000 AS no_memory;
+SAVEPOINT s;
+SELECT count(minikafka.commit_offset('turns', 'consumed', i % 2, i / 10000, repeat('m', 1000)))
+FROM generate_series(1, 10000) i;
+SELECT pg_temp.used() - :used < 100000 AS no_memory;
+ROLLBACK TO s;
+COMMIT;
+SELECT partition, committed_offset FROM minikafka.lag('turns', 'consumed') ORDER BY 1;
+
 -- A topic dropped under a commit
 BEGIN;
 SELECT minikafka.commit_offset('plain', 'not_consumed', 0, 0);

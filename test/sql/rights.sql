@@ -124,6 +124,20 @@ SELECT topic, owner FROM minikafka.topics;
 SELECT topic, partition, end_offset > 0 AS used FROM minikafka.partitions ORDER BY 2;
 RESET ROLE;
 
+-- also where a condition that costs nothing is evaluated first
+CREATE FUNCTION leak(value anyelement) RETURNS boolean LANGUAGE plpgsql COST 0.000001 AS $$
+BEGIN
+	RAISE NOTICE 'leaked: %', value;
+	RETURN true;
+END $$;
+SET ROLE regress_nobody;
+SELECT topic FROM minikafka.topics WHERE leak(max_message_bytes);
+SELECT topic FROM minikafka.partitions WHERE leak(partition);
+SET ROLE regress_consumer;
+SELECT topic FROM minikafka.topics WHERE leak(topic);
+RESET ROLE;
+DROP FUNCTION leak(anyelement);
+
 -- a right that is taken away is gone at once
 REVOKE INSERT ON minikafka_topics.owned FROM regress_producer;
 SET ROLE regress_producer;
@@ -139,6 +153,18 @@ SET ROLE regress_member;
 SELECT minikafka.send('owned', 'v');
 RESET ROLE;
 GRANT regress_team TO regress_member;
+-- the owner of the database changes: that is a membership too
+SELECT current_user AS database_owner \gset
+GRANT INSERT ON minikafka_topics.owned TO pg_database_owner;
+ALTER DATABASE :"DBNAME" OWNER TO regress_nobody;
+SET ROLE regress_nobody;
+SELECT minikafka.send('owned', 'v', partition => 1);
+RESET ROLE;
+ALTER DATABASE :"DBNAME" OWNER TO :"database_owner";
+SET ROLE regress_nobody;
+SELECT minikafka.send('owned', 'v', partition => 1);
+RESET ROLE;
+REVOKE INSERT ON minikafka_topics.owned FROM pg_database_owner;
 -- a right to a column is no right to the topic
 GRANT SELECT ("offset"), INSERT (value) ON minikafka_topics.owned TO regress_producer;
 SET ROLE regress_producer;

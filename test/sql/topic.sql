@@ -173,6 +173,10 @@ SELECT minikafka.fetch('table_only', 0, 0);
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.create_topic('table_only');
 \echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.create_topic('table_only', if_not_exists => true);
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.drop_topic('table_only', if_exists => true);
+\echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM minikafka.topics WHERE topic = 'table_only';
 DROP TABLE minikafka_topics.table_only;
 

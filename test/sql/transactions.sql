@@ -101,6 +101,26 @@ END $$;
 SELECT pg_temp.deep(5);
 SELECT pg_temp.take();
 
+-- the partition of a transaction's records without a key is chosen anew where
+-- it was rolled back; twice, since it may be the first by chance
+SELECT minikafka.create_topic('stuck', 1);
+BEGIN;
+SAVEPOINT s;
+SELECT minikafka.add_partitions('stuck', 20);
+SELECT minikafka.send('stuck', 'gone') BETWEEN 0 AND 19 AS sent;
+ROLLBACK TO s;
+SELECT minikafka.send('stuck', 'one');
+COMMIT;
+BEGIN;
+SAVEPOINT s;
+SELECT minikafka.add_partitions('stuck', 20);
+SELECT minikafka.send('stuck', 'gone') BETWEEN 0 AND 19 AS sent;
+ROLLBACK TO s;
+SELECT minikafka.send('stuck', 'two');
+COMMIT;
+SELECT "offset", value FROM minikafka.fetch_text('stuck', 0, 0);
+SELECT minikafka.drop_topic('stuck');
+
 -- in a deferred trigger, which runs when the transaction commits
 CREATE TABLE deferred (id int, fails boolean);
 CREATE FUNCTION send_row() RETURNS trigger LANGUAGE plpgsql AS $$

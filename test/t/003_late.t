@@ -1,5 +1,5 @@
 # What happens at commit after the records were sequenced, by another library's
-# callback: a failure leaves its numbers to be used again, or a hole; sending is
+# callback: a failure leaves its numbers to be used again, or a hole; calls are
 # refused.
 
 use strict;
@@ -146,13 +146,27 @@ is( sql(q{SELECT count(*) FILTER (WHERE severity = 'notice'), count(*)
 	'3|3', 'check_topic() tells of three holes, and nothing else');
 
 # ---------------------------------------------------------------------------
-# Sending from a callback
+# Calls from a callback, also those that read: they would take what this
+# transaction has written for decided
 
 for my $call (
 	q{send('t', 'late')},
 	q{append('t', 0, NULL, 'late')},
 	q{commit_offset('g', 't', 0, 1)},
-	q{delete_records('t', 0, 1)})
+	q{delete_records('t', 0, 1)},
+	q{fetch('t', 0, 0)},
+	q{fetch_text('t', 0, 0)},
+	q{offsets('t', 0)},
+	q{offset_for_time('t', 0, now())},
+	q{committed('g', 't', 0)},
+	q{lag('g')},
+	q{check_topic('t')},
+	q{partition_for_key('t', 'k'::text)},
+	q{last_sent()},
+	q{create_topic('late')},
+	q{set_topic_option('t', 'max_message_bytes', '1')},
+	q{add_partitions('t', 2)},
+	q{drop_topic('t')})
 {
 	my ($function) = $call =~ /^(\w+)/;
 	my $run = "SET LOCAL late.run = \$\$SELECT minikafka.$call\$\$";
@@ -168,6 +182,26 @@ for my $call (
 is( sql(q{SELECT count(*) FROM minikafka_topics.t
 		WHERE convert_from(value, 'UTF8') IN ('failed', 'late')}),
 	'0', 'nothing of these is there');
+is( sql(q{SELECT string_agg(topic || ':' || partitions, ' ')
+		FROM minikafka.topics}),
+	't:1', 'nor has any changed the topic');
+
+# what the session then knows of the end is what all others know
+my $last = sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)});
+for my $call (q{offsets('t', 0)}, qq{fetch('t', 0, $last)})
+{
+	my (undef, $out) = $node->psql(
+		'postgres', qq{LOAD '$late';
+		BEGIN;
+		SELECT minikafka.send('t', 'failed') FROM generate_series(1, 3);
+		SET LOCAL late.run = \$\$SELECT minikafka.$call\$\$;
+		COMMIT;
+		SELECT 'end ' || end_offset FROM minikafka.offsets('t', 0);
+		SELECT 'rows ' || count(*) FROM minikafka.fetch('t', 0, $last)},
+		on_error_stop => 0);
+
+	like($out, qr/^end $last\nrows 0$/m, "the end is known after $call");
+}
 
 # loaded after minikafka, the callback runs before: it may send
 my $before = sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)});
