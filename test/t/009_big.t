@@ -9,6 +9,7 @@ use lib $FindBin::RealBin;
 use MinikafkaTest;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 # Few shared buffers, for the pages of them that a process has touched count as
 # its memory.
@@ -162,8 +163,15 @@ is( sql(q{SELECT count(*) FROM pg_class c JOIN pg_namespace n
 		AND c.relkind = 'r' AND NOT c.reloptions @> ARRAY[
 			'autovacuum_vacuum_scale_factor=0', 'autovacuum_vacuum_threshold=5000']}),
 	'0', 'vacuum comes soon');
-sql('VACUUM minikafka_topics.t');
-my $vacuumed = cost('t');
+my $vacuumed;
+for (1 .. 300)
+{
+	# again, where another snapshot has held it up
+	sql('VACUUM minikafka_topics.t');
+	$vacuumed = cost('t');
+	last if $vacuumed < $cost * 2;
+	usleep(100_000);
+}
 note("after a vacuum: $vacuumed");
 cmp_ok($vacuumed, '<', $cost * 2, 'as cheap after a vacuum');
 
