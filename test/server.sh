@@ -166,7 +166,13 @@ server_copy() {
 # server_build MAKE_OPTION ...
 server_build() {
     as_user make -s -j "$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"
-    as_root make -s -C "$SERVER_BUILD" install PG_CONFIG="$PG_CONFIG" "$@" \
+    local become=as_root
+    # who owns the installation needs nobody else
+    if [ -w "$("$PG_CONFIG" --pkglibdir)" ] &&
+        [ -w "$("$PG_CONFIG" --sharedir)/extension" ]; then
+        become=
+    fi
+    $become make -s -C "$SERVER_BUILD" install PG_CONFIG="$PG_CONFIG" "$@" \
         >/dev/null
 }
 
