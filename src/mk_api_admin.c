@@ -6,7 +6,6 @@
 
 #include "commands/trigger.h"
 #include "funcapi.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"

@@ -9,12 +9,9 @@
  */
 #include "postgres.h"
 
-#include "common/hashfn.h"
 #include "catalog/pg_authid.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "mk_clock.h"

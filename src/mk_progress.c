@@ -12,7 +12,6 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/indexing.h"
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"

@@ -10,13 +10,11 @@
 
 #include "access/htup_details.h"
 #include "access/twophase.h"
-#include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "common/md5.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
-#include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
