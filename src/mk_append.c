@@ -44,11 +44,8 @@ struct MkAppender
 	ResultRelInfo *rri;
 };
 
-/*
- * The columns of a segment, without the pin that a relation's descriptor has;
- * made once, and known only when complete.
- */
-static TupleDesc
+/* Made once, and known only when complete. */
+TupleDesc
 mk_record_desc(void)
 {
 	static TupleDesc made = NULL;

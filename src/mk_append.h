@@ -5,6 +5,7 @@
 #ifndef MK_APPEND_H
 #define MK_APPEND_H
 
+#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 
 #include "mk_catalog.h"
@@ -25,6 +26,9 @@ typedef struct MkRecord
 	bool value_isnull;
 	bool headers_isnull;
 } MkRecord;
+
+/* The columns of a segment, without the pin that a relation's has. */
+extern TupleDesc mk_record_desc(void);
 
 typedef struct MkAppender MkAppender;
 

@@ -30,7 +30,6 @@
 #include "postgres.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type_d.h"
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
@@ -46,16 +45,6 @@
 
 /* Reading back the buffer: at most so many bytes a batch, and one record. */
 #define MK_BATCH_BYTES (256 * 1024)
-
-/* The columns of the buffer */
-enum
-{
-	Anum_buffer_part = 1, /* index into parts */
-	Anum_buffer_key,
-	Anum_buffer_value,
-	Anum_buffer_headers,
-	Natts_buffer = Anum_buffer_headers
-};
 
 /* A partition that the transaction has sent to. */
 typedef struct MkPart
@@ -133,6 +122,7 @@ typedef struct MkPending
 	List *touched; /* of MkTouched */
 	MkTouched *last_touched;
 
+	/* records without offset and ts; "partition" is the index into parts */
 	Tuplestorestate *buffer;
 	bool buffer_failed; /* an error came while it was written */
 	int64 nrecords; /* in the buffer, with the void ones */
@@ -369,28 +359,6 @@ mk_xact_sticky_partition(MkTopic *topic)
 	return t->sticky;
 }
 
-/* The columns of the buffer; made once, and known only when complete. */
-static TupleDesc
-mk_buffer_desc(void)
-{
-	static TupleDesc made = NULL;
-
-	if (made == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-		TupleDesc desc = CreateTemplateTupleDesc(Natts_buffer);
-
-		TupleDescInitEntry(desc, Anum_buffer_part, "part", INT4OID, -1, 0);
-		TupleDescInitEntry(desc, Anum_buffer_key, "key", BYTEAOID, -1, 0);
-		TupleDescInitEntry(desc, Anum_buffer_value, "value", BYTEAOID, -1, 0);
-		TupleDescInitEntry(desc, Anum_buffer_headers, "headers", JSONBOID, -1,
-						   0);
-		MemoryContextSwitchTo(old);
-		made = desc;
-	}
-	return made;
-}
-
 static void
 mk_xact_begin_buffer(MkPending *p)
 {
@@ -425,20 +393,22 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 	MkLevel *level = p->level;
 	int part = mk_xact_part(p, topic, partition);
 	TupleDesc desc;
-	Datum values[Natts_buffer];
-	bool nulls[Natts_buffer];
+	Datum values[Natts_record];
+	bool nulls[Natts_record];
 
 	mk_xact_check_buffer(p);
 	if (p->buffer == NULL)
 		mk_xact_begin_buffer(p);
-	values[Anum_buffer_part - 1] = Int32GetDatum(part);
-	values[Anum_buffer_key - 1] = record->key;
-	values[Anum_buffer_value - 1] = record->value;
-	values[Anum_buffer_headers - 1] = record->headers;
-	nulls[Anum_buffer_part - 1] = false;
-	nulls[Anum_buffer_key - 1] = record->key_isnull;
-	nulls[Anum_buffer_value - 1] = record->value_isnull;
-	nulls[Anum_buffer_headers - 1] = record->headers_isnull;
+	nulls[Anum_record_offset - 1] = true;
+	nulls[Anum_record_ts - 1] = true;
+	values[Anum_record_partition - 1] = Int32GetDatum(part);
+	nulls[Anum_record_partition - 1] = false;
+	values[Anum_record_key - 1] = record->key;
+	nulls[Anum_record_key - 1] = record->key_isnull;
+	values[Anum_record_value - 1] = record->value;
+	nulls[Anum_record_value - 1] = record->value_isnull;
+	values[Anum_record_headers - 1] = record->headers;
+	nulls[Anum_record_headers - 1] = record->headers_isnull;
 
 	if (unlikely(part >= level->ncounts))
 	{
@@ -450,7 +420,7 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 		while (level->ncounts < n)
 			level->counts[level->ncounts++] = 0;
 	}
-	desc = mk_buffer_desc();
+	desc = mk_record_desc();
 	p->buffer_failed = true;
 	tuplestore_putvalues(p->buffer, desc, values, nulls);
 	p->buffer_failed = false;
@@ -723,7 +693,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			MkPart *part;
 
 			if (n == nslots)
-				slots[nslots++] = MakeSingleTupleTableSlot(mk_buffer_desc(),
+				slots[nslots++] = MakeSingleTupleTableSlot(mk_record_desc(),
 														   &TTSOpsMinimalTuple);
 			slot = slots[n];
 			more = tuplestore_gettupleslot(p->buffer, true, false, slot);
@@ -739,17 +709,17 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			position++;
 
 			slot_getallattrs(slot);
-			records[n].key = slot->tts_values[Anum_buffer_key - 1];
-			records[n].key_isnull = slot->tts_isnull[Anum_buffer_key - 1];
-			records[n].value = slot->tts_values[Anum_buffer_value - 1];
-			records[n].value_isnull = slot->tts_isnull[Anum_buffer_value - 1];
-			records[n].headers = slot->tts_values[Anum_buffer_headers - 1];
+			records[n].key = slot->tts_values[Anum_record_key - 1];
+			records[n].key_isnull = slot->tts_isnull[Anum_record_key - 1];
+			records[n].value = slot->tts_values[Anum_record_value - 1];
+			records[n].value_isnull = slot->tts_isnull[Anum_record_value - 1];
+			records[n].headers = slot->tts_values[Anum_record_headers - 1];
 			records[n].headers_isnull =
-				slot->tts_isnull[Anum_buffer_headers - 1];
+				slot->tts_isnull[Anum_record_headers - 1];
 			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
 
 			part = &p->parts[DatumGetInt32(
-				slot->tts_values[Anum_buffer_part - 1])];
+				slot->tts_values[Anum_record_partition - 1])];
 			if (part->first < 0)
 				part->first = n;
 			else
