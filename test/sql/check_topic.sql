@@ -136,4 +136,22 @@ ROLLBACK;
 -- nothing of it was kept
 SELECT * FROM minikafka.check_topic('sound');
 SELECT * FROM minikafka.check_topic('bare');
+
+-- segments that lie wholly below the log start may be dropped by hand
+ALTER SEQUENCE minikafka.topic_id RESTART 910003;
+SELECT minikafka.create_topic('passed', 1, segment_records => 2);
+SELECT count(minikafka.send('passed', i::text)) FROM generate_series(0, 6) i;
+SELECT minikafka.delete_records('passed', 0, 5);
+DROP TABLE minikafka_data.p910003_0_0, minikafka_data.p910003_0_1;
+SELECT * FROM minikafka.check_topic('passed');
+SELECT minikafka.send('passed', '7');
+SELECT "offset", value FROM minikafka.fetch_text('passed', 0, 5);
+SELECT * FROM minikafka.fetch('passed', 0, 4);
+SELECT topic, log_start_offset, end_offset, segments FROM minikafka.partitions WHERE topic = 'passed';
+-- but not this one
+BEGIN;
+DROP TABLE minikafka_data.p910003_0_2;
+SELECT * FROM minikafka.check_topic('passed');
+SELECT * FROM minikafka.fetch('passed', 0, 5);
+ROLLBACK;
 SELECT count(minikafka.drop_topic(topic)) FROM minikafka.topics;
