@@ -80,14 +80,14 @@ extern Oid mk_catalog_data_namespace(void);
  */
 extern MkTopic *mk_catalog_topic(Oid relid);
 
+/* The same by its number. */
+extern MkTopic *mk_catalog_topic_by_id(int32 topic_id);
+
 /*
  * 42704 if the topic was dropped since it had this number, and maybe made
  * again.  Accepts invalidations.
  */
 extern void mk_catalog_check_topic(const MkTopic *topic, int32 topic_id);
-
-/* The same by its number. */
-extern MkTopic *mk_catalog_topic_by_id(int32 topic_id);
 
 /* Counts up whenever a topic or a role's membership may have changed. */
 extern uint64 mk_catalog_generation(void);

@@ -8,11 +8,11 @@
  * and obey lock_timeout and cancel.  All are let go at the end of the
  * transaction or of the subtransaction that took them, unless said otherwise.
  *
- * The order in which a transaction takes them while it commits: topics' log
- * starts, groups, group partitions (before each of these that the topic is in
- * use), partitions to sequence, each ascending, and with a partition its maker
- * lock.  Two transactions that keep to it can
- * never deadlock.  append() alone takes a partition's sequencing lock before.
+ * The order in which a transaction takes them while it commits: log starts,
+ * groups, group partitions, partitions to sequence, each ascending.  That the
+ * topic is in use comes before its log start or group partition, the maker
+ * lock after its sequencing lock.  Two transactions that keep to it can never
+ * deadlock.  Only append() and drop_topic() take sequencing locks before.
  */
 #ifndef MK_LOCK_H
 #define MK_LOCK_H
@@ -65,7 +65,7 @@ extern void mk_lock_topic_drop(int32 topic_id);
 /* "I am moving the log start." */
 extern void mk_lock_log_start(int32 topic_id, int32 partition);
 
-/* "I am changing the topics": creating one of this name, or altering it. */
+/* "I am creating a topic of this name." */
 extern void mk_lock_topic_name(const char *name);
 
 /* "I am making a group of this name." */
