@@ -20,8 +20,8 @@ OBJS       = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
 
 # The install script is these parts, in this order.  (PGXS has uses of its own
 # for the names VERSION and INSTALL_SCRIPT.)
-SQL_PARTS = 00_schema 10_catalog 20_topic 30_produce 40_consume 50_admin \
-            60_views 90_rights
+SQL_PARTS = 00_schema 10_catalog 20_topic 30_produce 40_consume 45_group \
+            50_admin 60_views 90_rights
 EXTENSION_SQL = sql/minikafka--$(EXTVERSION).sql
 DATA_built = $(EXTENSION_SQL)
 # Scripts that upgrade from one version to another.
@@ -78,7 +78,7 @@ $(error not in SQL_PARTS: $(filter-out $(SQL_PARTS:%=sql/parts/%.sql),$(wildcard
 endif
 
 # The unit tests are linked with the files that know nothing of the server.
-PURE_SRC  = src/mk_murmur2.c
+PURE_SRC  = src/mk_murmur2.c src/mk_assignor.c
 UNIT_BINS = $(patsubst test/unit/%.c,tmp_check/unit/%,$(UNIT_TESTS))
 
 tmp_check/unit/%: test/unit/%.c $(PURE_SRC) $(wildcard src/*.h test/unit/*.h)

@@ -9,9 +9,11 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 
 #include "mk_api.h"
 #include "mk_compat.h"
+#include "mk_group.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
 
@@ -64,6 +66,39 @@ mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name)
 	return PG_GETARG_BOOL(arg);
 }
 
+char *
+mk_api_id(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	char *id = mk_api_cstring(fcinfo, arg, name);
+	char *what = pstrdup(name);
+
+	for (char *c = what; *c != '\0'; c++)
+		if (*c == '_')
+			*c = ' ';
+	mk_group_check_id(what, id);
+	return id;
+}
+
+int64
+mk_api_interval(FunctionCallInfo fcinfo, int arg, const char *name, int64 least)
+{
+	Interval *interval;
+	double microseconds;
+
+	mk_api_require(fcinfo, arg, name);
+	interval = PG_GETARG_INTERVAL_P(arg);
+	microseconds = (double) interval->time +
+		((double) interval->month * DAYS_PER_MONTH + interval->day) *
+			USECS_PER_DAY;
+	if (microseconds < least || microseconds > MK_GROUP_MAX_TIMEOUT)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"%s\" is out of range", name),
+				 errdetail("It must be %s, and at most 2147483647 ms.",
+						   least > 0 ? "at least 1 ms" : "at least 0")));
+	return (int64) microseconds;
+}
+
 MkTopic *
 mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode)
 {
@@ -92,6 +127,14 @@ mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic)
 
 	mk_topic_check_partition(topic, partition);
 	return partition;
+}
+
+bool
+mk_api_is_unreadable(int sqlstate)
+{
+	return sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
+		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED ||
+		sqlstate == ERRCODE_UNDEFINED_OBJECT;
 }
 
 void

@@ -30,6 +30,13 @@ extern int32 mk_api_int32(FunctionCallInfo fcinfo, int arg, const char *name);
 extern int64 mk_api_int64(FunctionCallInfo fcinfo, int arg, const char *name);
 extern bool mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name);
 
+/* The name of a group, a member or an instance. */
+extern char *mk_api_id(FunctionCallInfo fcinfo, int arg, const char *name);
+
+/* An interval, in microseconds; 22023 if it is less than that, or too long. */
+extern int64 mk_api_interval(FunctionCallInfo fcinfo, int arg, const char *name,
+							 int64 least);
+
 /* The topic named by the argument; see mk_topic_get. */
 extern MkTopic *mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode);
 
@@ -39,6 +46,12 @@ extern MkTopic *mk_api_monitored_topic(FunctionCallInfo fcinfo, int arg);
 /* The partition of the topic, which must exist. */
 extern int32
 mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);
+
+/*
+ * For mk_try: whether the error is that a topic is unreadable (altered by hand,
+ * row-level security), or was dropped meanwhile.
+ */
+extern bool mk_api_is_unreadable(int sqlstate);
 
 /* 0A000 for an argument or option that has no effect yet. */
 extern void mk_api_not_yet(const char *what);

@@ -63,10 +63,11 @@ mk_report(const char *severity, int32 partition, int64 offset,
 }
 
 static void
-mk_check_committed(int32 group_no, int32 partition, int64 next_offset,
+mk_check_committed(int32 group_no, int32 partition, const MkProgress *progress,
 				   void *arg)
 {
 	MkReport *report = arg;
+	int64 next_offset = progress->committed;
 	int64 end;
 
 	if (partition < 0 || partition >= report->topic->npartitions)
@@ -81,7 +82,8 @@ mk_check_committed(int32 group_no, int32 partition, int64 next_offset,
 	if (!report->sound[partition])
 		return;
 	end = mk_log_end(report->topic, partition);
-	if (next_offset < 0 || next_offset > end)
+	/* -1: it has committed none */
+	if (next_offset < -1 || next_offset > end)
 		mk_report("error", partition, next_offset,
 				  psprintf("group number %d has committed an offset outside "
 						   "[0, " INT64_FORMAT "]",

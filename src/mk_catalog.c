@@ -1,11 +1,6 @@
 /*
  * mk_catalog.c
- *		The only file that touches catalog rows.
- *
- * The rows are written directly, without regard to rights: whoever calls has
- * checked them.  They are read with a catalog snapshot, which for a relation
- * without a syscache is always a new one, so that a REPEATABLE READ
- * transaction sees what holds now.
+ *		The catalog of topics: the only file that touches its rows.
  *
  * Topics are cached by the OID of their table.  A change to a topic's row
  * sends a relcache invalidation for the table, as ALTER, DROP and GRANT do by
@@ -68,44 +63,8 @@ enum
 	Natts_segment = Anum_segment_segment
 };
 
-enum
-{
-	Anum_group_group_no = 1,
-	Anum_group_group_id,
-	Anum_group_owner,
-	Natts_group = Anum_group_owner
-};
-
-#define Anum_progress_topic_id 2
-
-static const char *const mk_relation_names[MK_NUM_RELS] = {
-	[MK_REL_TOPIC] = "topic",
-	[MK_REL_TOPIC_PKEY] = "topic_pkey",
-	[MK_REL_TOPIC_REL_KEY] = "topic_rel_key",
-	[MK_REL_TOPIC_ID_SEQ] = "topic_id",
-	[MK_REL_PARTITION] = "partition",
-	[MK_REL_PARTITION_PKEY] = "partition_pkey",
-	[MK_REL_SEGMENT] = "segment",
-	[MK_REL_SEGMENT_PKEY] = "segment_pkey",
-	[MK_REL_GROUP] = "consumer_group",
-	[MK_REL_GROUP_ID_KEY] = "consumer_group_group_id_key",
-	[MK_REL_GROUP_NO_SEQ] = "group_no",
-	[MK_REL_GROUP_PROGRESS] = "group_progress",
-	[MK_REL_GROUP_PROGRESS_PKEY] = "group_progress_pkey",
-};
-
-/* The OIDs, when relids_valid. */
-static struct
-{
-	bool valid;
-	Oid topics_namespace;
-	Oid data_namespace;
-	Oid relid[MK_NUM_RELS];
-} mk_oids;
-
 static HTAB *mk_topics = NULL;
 static uint64 mk_generation = 1;
-static uint64 mk_invalidations = 0;
 
 /* ---------------------------------------------------------------------------
  * Caches
@@ -116,7 +75,6 @@ mk_catalog_relcache_callback(Datum arg, Oid relid)
 {
 	MkTopic *topic;
 
-	mk_invalidations++;
 	if (!OidIsValid(relid))
 	{
 		HASH_SEQ_STATUS status;
@@ -125,7 +83,6 @@ mk_catalog_relcache_callback(Datum arg, Oid relid)
 		while ((topic = hash_seq_search(&status)) != NULL)
 			topic->valid = false;
 		mk_generation++;
-		mk_oids.valid = false;
 		return;
 	}
 
@@ -135,9 +92,6 @@ mk_catalog_relcache_callback(Datum arg, Oid relid)
 		topic->valid = false;
 		mk_generation++;
 	}
-	for (int i = 0; i < MK_NUM_RELS; i++)
-		if (mk_oids.relid[i] == relid)
-			mk_oids.valid = false;
 }
 
 static void
@@ -171,160 +125,20 @@ mk_catalog_generation(void)
 	return mk_generation;
 }
 
-static void
-mk_catalog_load_oids(void)
-{
-	uint64 invalidations = mk_invalidations;
-	Oid namespace = get_namespace_oid("minikafka", true);
-
-	mk_oids.topics_namespace = get_namespace_oid("minikafka_topics", true);
-	mk_oids.data_namespace = get_namespace_oid("minikafka_data", true);
-	for (int i = 0; i < MK_NUM_RELS; i++)
-	{
-		mk_oids.relid[i] = InvalidOid;
-		if (OidIsValid(namespace))
-			mk_oids.relid[i] =
-				get_relname_relid(mk_relation_names[i], namespace);
-		if (!OidIsValid(mk_oids.relid[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_OBJECT),
-					 errmsg("extension \"minikafka\" is not installed in this "
-							"database"),
-					 errdetail("Its relation \"%s\" does not exist.",
-							   mk_relation_names[i]),
-					 errhint("Use CREATE EXTENSION minikafka.")));
-	}
-	/* else the next look reads again */
-	mk_oids.valid = mk_invalidations == invalidations;
-}
-
-Oid
-mk_catalog_relid(MkRelation which)
-{
-	if (unlikely(!mk_oids.valid))
-		mk_catalog_load_oids();
-	return mk_oids.relid[which];
-}
-
-Oid
-mk_catalog_topics_namespace(void)
-{
-	if (unlikely(!mk_oids.valid))
-		mk_catalog_load_oids();
-	return mk_oids.topics_namespace;
-}
-
-Oid
-mk_catalog_data_namespace(void)
-{
-	if (unlikely(!mk_oids.valid))
-		mk_catalog_load_oids();
-	return mk_oids.data_namespace;
-}
-
-/* ---------------------------------------------------------------------------
- * Reading and writing rows
- */
-
-typedef struct MkScan
-{
-	Relation rel;
-	Relation index;
-	SysScanDesc scan;
-} MkScan;
-
-/* Scans the rows of a partition, in the order of a primary key. */
-static void
-mk_scan_begin(MkScan *s, MkRelation rel, MkRelation index, int32 topic_id,
-			  int32 partition)
-{
-	ScanKeyData keys[2];
-
-	s->rel = table_open(mk_catalog_relid(rel), AccessShareLock);
-	s->index = index_open(mk_catalog_relid(index), AccessShareLock);
-	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(topic_id));
-	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(partition));
-	s->scan = systable_beginscan_ordered(s->rel, s->index, NULL, 2, keys);
-}
-
-static void
-mk_scan_end(MkScan *s)
-{
-	systable_endscan_ordered(s->scan);
-	index_close(s->index, AccessShareLock);
-	table_close(s->rel, AccessShareLock);
-}
-
-static Datum
-mk_column(MkScan *s, HeapTuple tuple, AttrNumber attno)
-{
-	bool isnull;
-	Datum datum = heap_getattr(tuple, attno, RelationGetDescr(s->rel), &isnull);
-
-	if (isnull)
-		elog(ERROR, "null in column %d of relation \"%s\"", attno,
-			 RelationGetRelationName(s->rel));
-	return datum;
-}
-
-static void
-mk_insert(MkRelation which, Datum *values, bool *nulls)
-{
-	Relation rel = table_open(mk_catalog_relid(which), RowExclusiveLock);
-	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
-
-	CatalogTupleInsert(rel, tuple);
-	heap_freetuple(tuple);
-	table_close(rel, NoLock);
-	CommandCounterIncrement();
-}
-
-/* Removes the rows whose integer column attno is value. */
-static void
-mk_delete(MkRelation which, AttrNumber attno, int32 value)
-{
-	Relation rel = table_open(mk_catalog_relid(which), RowExclusiveLock);
-	ScanKeyData key;
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, attno, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(value));
-	scan = systable_beginscan(rel, InvalidOid, false, NULL, 1, &key);
-	while ((tuple = systable_getnext(scan)) != NULL)
-		CatalogTupleDelete(rel, &tuple->t_self);
-	systable_endscan(scan);
-	table_close(rel, NoLock);
-	CommandCounterIncrement();
-}
-
 /* ---------------------------------------------------------------------------
  * Topics
  */
 
-/*
- * Finds the row of the topic whose table is relid.  The caller ends the scan.
- */
+/* Finds the row of the topic whose table is relid; the caller ends the scan. */
 static HeapTuple
-mk_topic_scan(MkScan *s, Oid relid, LOCKMODE lockmode)
+mk_topic_scan(MkRows *rows, Oid relid)
 {
 	ScanKeyData key;
 
 	ScanKeyInit(&key, Anum_topic_rel, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(relid));
-	s->rel = table_open(mk_catalog_relid(MK_REL_TOPIC), lockmode);
-	s->scan = systable_beginscan(s->rel, mk_catalog_relid(MK_REL_TOPIC_REL_KEY),
-								 true, NULL, 1, &key);
-	return systable_getnext(s->scan);
-}
-
-static void
-mk_topic_scan_end(MkScan *s)
-{
-	systable_endscan(s->scan);
-	table_close(s->rel, NoLock);
+	mk_rows_begin_keys(rows, MK_REL_TOPIC, MK_REL_TOPIC_REL_KEY, NULL, 1, &key);
+	return mk_rows_next(rows, ForwardScanDirection);
 }
 
 MkTopic *
@@ -332,7 +146,7 @@ mk_catalog_topic(Oid relid)
 {
 	MkTopic *topic;
 	MkTopic new = {0};
-	MkScan s;
+	MkRows rows;
 	HeapTuple tuple;
 	char *name;
 	uint64 generation;
@@ -346,31 +160,32 @@ mk_catalog_topic(Oid relid)
 
 	/* an invalidation that comes while the row is read counts */
 	generation = mk_generation;
-	tuple = mk_topic_scan(&s, relid, AccessShareLock);
+	tuple = mk_topic_scan(&rows, relid);
 	name = tuple != NULL ? get_rel_name(relid) : NULL;
 	if (name == NULL)
 	{
-		mk_topic_scan_end(&s);
+		mk_rows_end(&rows);
 		if (!found)
 			hash_search(mk_topics, &relid, HASH_REMOVE, NULL);
 		return NULL;
 	}
 
 	new.relid = relid;
-	new.topic_id = DatumGetInt32(mk_column(&s, tuple, Anum_topic_topic_id));
+	new.topic_id =
+		DatumGetInt32(mk_rows_column(&rows, tuple, Anum_topic_topic_id));
 	new.npartitions =
-		DatumGetInt32(mk_column(&s, tuple, Anum_topic_partitions));
-	new.max_message_bytes =
-		DatumGetInt32(mk_column(&s, tuple, Anum_topic_max_message_bytes));
+		DatumGetInt32(mk_rows_column(&rows, tuple, Anum_topic_partitions));
+	new.max_message_bytes = DatumGetInt32(
+		mk_rows_column(&rows, tuple, Anum_topic_max_message_bytes));
 	new.segment_records =
-		DatumGetInt64(mk_column(&s, tuple, Anum_topic_segment_records));
-	new.partitioner = strcmp(TextDatumGetCString(
-								 mk_column(&s, tuple, Anum_topic_partitioner)),
+		DatumGetInt64(mk_rows_column(&rows, tuple, Anum_topic_segment_records));
+	new.partitioner = strcmp(TextDatumGetCString(mk_rows_column(
+								 &rows, tuple, Anum_topic_partitioner)),
 							 "md5") == 0
 		? MK_PARTITIONER_MD5
 		: MK_PARTITIONER_MURMUR2;
 	namestrcpy(&new.name, name);
-	mk_topic_scan_end(&s);
+	mk_rows_end(&rows);
 
 	new.sticky = topic->sticky;
 	new.valid = mk_generation == generation;
@@ -394,30 +209,26 @@ mk_catalog_check_topic(const MkTopic *topic, int32 topic_id)
 }
 
 MkTopic *
-mk_catalog_topic_by_id(int32 topic_id)
+mk_catalog_topic_by_name(const char *name)
 {
-	ScanKeyData key;
-	MkScan s;
-	HeapTuple tuple;
-	Oid relid = InvalidOid;
+	Oid relid = get_relname_relid(name, mk_relation_topics_namespace());
 
-	ScanKeyInit(&key, Anum_topic_topic_id, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(topic_id));
-	s.rel = table_open(mk_catalog_relid(MK_REL_TOPIC), AccessShareLock);
-	s.scan = systable_beginscan(s.rel, mk_catalog_relid(MK_REL_TOPIC_PKEY),
-								true, NULL, 1, &key);
-	tuple = systable_getnext(s.scan);
-	if (tuple != NULL)
-		relid = DatumGetObjectId(mk_column(&s, tuple, Anum_topic_rel));
-	mk_topic_scan_end(&s);
 	return OidIsValid(relid) ? mk_catalog_topic(relid) : NULL;
 }
 
-int32
-mk_catalog_new_topic_id(void)
+MkTopic *
+mk_catalog_topic_by_id(int32 topic_id)
 {
-	return (int32) nextval_internal(mk_catalog_relid(MK_REL_TOPIC_ID_SEQ),
-									false);
+	MkRows rows;
+	HeapTuple tuple;
+	Oid relid = InvalidOid;
+
+	mk_rows_begin(&rows, MK_REL_TOPIC, MK_REL_TOPIC_PKEY, NULL, 1, &topic_id);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL)
+		relid = DatumGetObjectId(mk_rows_column(&rows, tuple, Anum_topic_rel));
+	mk_rows_end(&rows);
+	return OidIsValid(relid) ? mk_catalog_topic(relid) : NULL;
 }
 
 void
@@ -439,7 +250,7 @@ mk_catalog_topic_insert(int32 topic_id, Oid relid, int32 partitions,
 	nulls[Anum_topic_retention - 1] = true;
 	nulls[Anum_topic_retention_bytes - 1] = true;
 	values[Anum_topic_created_at - 1] = TimestampTzGetDatum(created_at);
-	mk_insert(MK_REL_TOPIC, values, nulls);
+	mk_relation_insert(MK_REL_TOPIC, NULL, values, nulls);
 	CacheInvalidateRelcacheByRelid(relid);
 }
 
@@ -451,8 +262,8 @@ mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
 	bool nulls[Natts_topic] = {0};
 	bool replace[Natts_topic] = {0};
 	Oid relid = topic->relid;
-	MkScan s;
-	HeapTuple tuple = mk_topic_scan(&s, relid, RowExclusiveLock);
+	MkRows rows;
+	HeapTuple tuple = mk_topic_scan(&rows, relid);
 
 	if (tuple == NULL)
 		elog(ERROR, "no row for topic \"%s\"", NameStr(topic->name));
@@ -460,10 +271,8 @@ mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
 	replace[Anum_topic_partitions - 1] = true;
 	values[Anum_topic_max_message_bytes - 1] = Int32GetDatum(max_message_bytes);
 	replace[Anum_topic_max_message_bytes - 1] = true;
-	tuple = heap_modify_tuple(tuple, RelationGetDescr(s.rel), values, nulls,
-							  replace);
-	CatalogTupleUpdate(s.rel, &tuple->t_self, tuple);
-	mk_topic_scan_end(&s);
+	mk_rows_modify(&rows, tuple, values, nulls, replace);
+	mk_rows_end(&rows);
 	CacheInvalidateRelcacheByRelid(relid);
 	CommandCounterIncrement();
 }
@@ -471,15 +280,25 @@ mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
 void
 mk_catalog_topic_delete(int32 topic_id)
 {
-	mk_delete(MK_REL_TOPIC, Anum_topic_topic_id, topic_id);
-	mk_delete(MK_REL_PARTITION, Anum_partition_topic_id, topic_id);
-	mk_delete(MK_REL_SEGMENT, Anum_segment_topic_id, topic_id);
-	mk_delete(MK_REL_GROUP_PROGRESS, Anum_progress_topic_id, topic_id);
+	mk_relation_delete_all(MK_REL_TOPIC, MK_REL_TOPIC_PKEY, 1, &topic_id);
+	mk_relation_delete_all(MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1,
+						   &topic_id);
+	mk_relation_delete_all(MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1, &topic_id);
 }
 
 /* ---------------------------------------------------------------------------
  * Partitions and segments
  */
+
+/* The rows of a partition in one of the tables that begin with its key. */
+static void
+mk_partition_rows(MkRows *rows, MkRelation rel, MkRelation index,
+				  const MkTopic *topic, int32 partition)
+{
+	const int32 keys[2] = {topic->topic_id, partition};
+
+	mk_rows_begin(rows, rel, index, NULL, lengthof(keys), keys);
+}
 
 /* To be called before a partition's rows are changed. */
 static void
@@ -498,23 +317,23 @@ mk_catalog_partition_insert(const MkTopic *topic, int32 partition)
 	values[Anum_partition_topic_id - 1] = Int32GetDatum(topic->topic_id);
 	values[Anum_partition_partition - 1] = Int32GetDatum(partition);
 	values[Anum_partition_log_start_offset - 1] = Int64GetDatum(0);
-	mk_insert(MK_REL_PARTITION, values, nulls);
+	mk_relation_insert(MK_REL_PARTITION, NULL, values, nulls);
 }
 
 int64
 mk_catalog_log_start(const MkTopic *topic, int32 partition)
 {
-	MkScan s;
+	MkRows rows;
 	HeapTuple tuple;
 	int64 log_start = 0;
 
-	mk_scan_begin(&s, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic->topic_id,
-				  partition);
-	tuple = systable_getnext_ordered(s.scan, ForwardScanDirection);
+	mk_partition_rows(&rows, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic,
+					  partition);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
 		log_start = DatumGetInt64(
-			mk_column(&s, tuple, Anum_partition_log_start_offset));
-	mk_scan_end(&s);
+			mk_rows_column(&rows, tuple, Anum_partition_log_start_offset));
+	mk_rows_end(&rows);
 	return log_start;
 }
 
@@ -522,26 +341,23 @@ void
 mk_catalog_log_start_update(const MkTopic *topic, int32 partition,
 							int64 log_start)
 {
-	MkScan s;
+	MkRows rows;
 	HeapTuple tuple;
 	Datum values[Natts_partition] = {0};
 	bool nulls[Natts_partition] = {0};
 	bool replace[Natts_partition] = {0};
 
 	mk_catalog_changing(topic, partition);
-	LockRelationOid(mk_catalog_relid(MK_REL_PARTITION), RowExclusiveLock);
-	mk_scan_begin(&s, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic->topic_id,
-				  partition);
-	tuple = systable_getnext_ordered(s.scan, ForwardScanDirection);
+	mk_partition_rows(&rows, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic,
+					  partition);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
 	{
 		values[Anum_partition_log_start_offset - 1] = Int64GetDatum(log_start);
 		replace[Anum_partition_log_start_offset - 1] = true;
-		tuple = heap_modify_tuple(tuple, RelationGetDescr(s.rel), values, nulls,
-								  replace);
-		CatalogTupleUpdate(s.rel, &tuple->t_self, tuple);
+		mk_rows_modify(&rows, tuple, values, nulls, replace);
 	}
-	mk_scan_end(&s);
+	mk_rows_end(&rows);
 	CommandCounterIncrement();
 }
 
@@ -555,38 +371,38 @@ mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment)
 	values[Anum_segment_partition - 1] = Int32GetDatum(partition);
 	values[Anum_segment_segment - 1] = Int64GetDatum(segment);
 	mk_catalog_changing(topic, partition);
-	mk_insert(MK_REL_SEGMENT, values, nulls);
+	mk_relation_insert(MK_REL_SEGMENT, NULL, values, nulls);
 }
 
 int64
 mk_catalog_newest_segment(const MkTopic *topic, int32 partition)
 {
-	MkScan s;
+	MkRows rows;
 	HeapTuple tuple;
 	int64 newest = -1;
 
-	mk_scan_begin(&s, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic->topic_id,
-				  partition);
-	tuple = systable_getnext_ordered(s.scan, BackwardScanDirection);
+	mk_partition_rows(&rows, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic,
+					  partition);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
-		newest = DatumGetInt64(mk_column(&s, tuple, Anum_segment_segment));
-	mk_scan_end(&s);
+		newest =
+			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
+	mk_rows_end(&rows);
 	return newest;
 }
 
 int
 mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 {
-	MkScan s;
+	MkRows rows;
 	HeapTuple tuple;
 	int n = 0;
 	int room = 16;
 
 	*segments = palloc(room * sizeof(int64));
-	mk_scan_begin(&s, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic->topic_id,
-				  partition);
-	while ((tuple = systable_getnext_ordered(s.scan, ForwardScanDirection)) !=
-		   NULL)
+	mk_partition_rows(&rows, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic,
+					  partition);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
 		if (n == room)
 		{
@@ -594,52 +410,8 @@ mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 			*segments = repalloc(*segments, room * sizeof(int64));
 		}
 		(*segments)[n++] =
-			DatumGetInt64(mk_column(&s, tuple, Anum_segment_segment));
+			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
 	}
-	mk_scan_end(&s);
+	mk_rows_end(&rows);
 	return n;
-}
-
-/* ---------------------------------------------------------------------------
- * Groups
- */
-
-bool
-mk_catalog_group(const char *group_id, MkGroup *group)
-{
-	Relation rel = table_open(mk_catalog_relid(MK_REL_GROUP), AccessShareLock);
-	ScanKeyData key;
-	MkScan s;
-	HeapTuple tuple;
-
-	ScanKeyInit(&key, Anum_group_group_id, BTEqualStrategyNumber, F_TEXTEQ,
-				CStringGetTextDatum(group_id));
-	s.rel = rel;
-	s.scan = systable_beginscan(rel, mk_catalog_relid(MK_REL_GROUP_ID_KEY),
-								true, NULL, 1, &key);
-	tuple = systable_getnext(s.scan);
-	if (tuple != NULL)
-	{
-		group->group_no =
-			DatumGetInt32(mk_column(&s, tuple, Anum_group_group_no));
-		group->owner = *DatumGetName(mk_column(&s, tuple, Anum_group_owner));
-	}
-	systable_endscan(s.scan);
-	table_close(rel, AccessShareLock);
-	return tuple != NULL;
-}
-
-void
-mk_catalog_group_insert(const char *group_id, const char *owner, MkGroup *group)
-{
-	Datum values[Natts_group];
-	bool nulls[Natts_group] = {0};
-
-	group->group_no =
-		(int32) nextval_internal(mk_catalog_relid(MK_REL_GROUP_NO_SEQ), false);
-	namestrcpy(&group->owner, owner);
-	values[Anum_group_group_no - 1] = Int32GetDatum(group->group_no);
-	values[Anum_group_group_id - 1] = CStringGetTextDatum(group_id);
-	values[Anum_group_owner - 1] = NameGetDatum(&group->owner);
-	mk_insert(MK_REL_GROUP, values, nulls);
 }

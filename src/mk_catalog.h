@@ -1,15 +1,14 @@
 /*
  * mk_catalog.h
- *		The catalog: topics, the log starts of their partitions, the segments
- *		that there should be, and groups.
+ *		The catalog of topics: the log starts of their partitions, and the
+ *		segments that there should be.
  */
 #ifndef MK_CATALOG_H
 #define MK_CATALOG_H
 
-#include "access/htup.h"
 #include "datatype/timestamp.h"
-#include "utils/relcache.h"
-#include "utils/snapshot.h"
+
+#include "mk_relation.h"
 
 typedef enum MkPartitioner
 {
@@ -39,46 +38,17 @@ typedef struct MkTopic
 	uint64 acl_generation;
 } MkTopic;
 
-typedef struct MkGroup
-{
-	int32 group_no;
-	NameData owner; /* a role's name */
-} MkGroup;
-
-/* The relations that the extension's schema has. */
-typedef enum MkRelation
-{
-	MK_REL_TOPIC,
-	MK_REL_TOPIC_PKEY,
-	MK_REL_TOPIC_REL_KEY,
-	MK_REL_TOPIC_ID_SEQ,
-	MK_REL_PARTITION,
-	MK_REL_PARTITION_PKEY,
-	MK_REL_SEGMENT,
-	MK_REL_SEGMENT_PKEY,
-	MK_REL_GROUP,
-	MK_REL_GROUP_ID_KEY,
-	MK_REL_GROUP_NO_SEQ,
-	MK_REL_GROUP_PROGRESS,
-	MK_REL_GROUP_PROGRESS_PKEY,
-	MK_NUM_RELS
-} MkRelation;
-
 /* To be called once, in _PG_init. */
 extern void mk_catalog_init(void);
-
-/* The OID of one of the extension's relations; cached. */
-extern Oid mk_catalog_relid(MkRelation which);
-
-/* The OID of the schema of the topics, or of the tables below them. */
-extern Oid mk_catalog_topics_namespace(void);
-extern Oid mk_catalog_data_namespace(void);
 
 /*
  * The topic whose table is relid, NULL if none.  Looks newer than any
  * snapshot, as do all functions here that take none.
  */
 extern MkTopic *mk_catalog_topic(Oid relid);
+
+/* The same by its name, without regard to rights. */
+extern MkTopic *mk_catalog_topic_by_name(const char *name);
 
 /* The same by its number. */
 extern MkTopic *mk_catalog_topic_by_id(int32 topic_id);
@@ -92,8 +62,7 @@ extern void mk_catalog_check_topic(const MkTopic *topic, int32 topic_id);
 /* Counts up whenever a topic or a role's membership may have changed. */
 extern uint64 mk_catalog_generation(void);
 
-/* Writes a new topic's row; the number comes from mk_catalog_new_topic_id. */
-extern int32 mk_catalog_new_topic_id(void);
+/* Writes a new topic's row; the number comes from MK_REL_TOPIC_ID_SEQ. */
 extern void
 mk_catalog_topic_insert(int32 topic_id, Oid relid, int32 partitions,
 						const char *partitioner, int64 segment_records,
@@ -101,7 +70,7 @@ mk_catalog_topic_insert(int32 topic_id, Oid relid, int32 partitions,
 /* Changes a topic's numbers; the caller holds its table's lock. */
 extern void mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
 									int32 max_message_bytes);
-/* Removes all rows about a topic, also those of its groups' progress. */
+/* Removes all rows about a topic but those of groups. */
 extern void mk_catalog_topic_delete(int32 topic_id);
 
 /*
@@ -122,10 +91,5 @@ extern int64 mk_catalog_newest_segment(const MkTopic *topic, int32 partition);
 /* All of them, ascending, palloc'd in *segments; returns how many. */
 extern int
 mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments);
-
-extern bool mk_catalog_group(const char *group_id, MkGroup *group);
-/* The caller holds mk_lock_group_name. */
-extern void mk_catalog_group_insert(const char *group_id, const char *owner,
-									MkGroup *group);
 
 #endif /* MK_CATALOG_H */

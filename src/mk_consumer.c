@@ -1,244 +1,406 @@
 /*
  * mk_consumer.c
- *		Plain consumers: committed offsets of a group without members.
+ *		How far groups have come: committed offsets, and positions of members.
  *
- * A commit is only noted at the call.  When the transaction commits, the
- * group is made if it is new, and then the offset is written as the newest row
- * of (group, topic, partition), under a lock that is held to the end: two
- * commits of the same are in the order of their locks, and the later counts.
+ * All is only noted at the call.  When the transaction commits, it locks each
+ * partition of a group that it has a note about, to its end, checks that what
+ * the calls went by still holds, and writes the next row: of a plain consumer,
+ * that the group has no members; of a member, that it still has the partition,
+ * in the same generation, and that no other session has polled for it.
  */
 #include "postgres.h"
 
-#include "catalog/pg_authid.h"
+#include "common/int.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
+#include "utils/builtins.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "mk_clock.h"
 #include "mk_consumer.h"
+#include "mk_errors.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
 
-typedef struct MkGroupNote
+/* What a transaction is going to change of a group's progress. */
+typedef struct MkProgressNote
 {
-	char *group_id;
-	Oid user; /* who used it */
-	MkGroup group; /* since the lock */
-} MkGroupNote;
-
-typedef struct MkCommitNote
-{
-	MkGroupNote *group;
+	MkGroupUse *use;
+	int32 group_no; /* of a member */
 	MkTopic *topic;
 	int32 topic_id;
 	int32 partition;
-	int64 next_offset;
-	char *metadata; /* NULL: none */
-} MkCommitNote;
 
-void
-mk_consumer_check_group_id(const char *group_id)
-{
-	size_t length = strlen(group_id);
+	int32 member_no; /* 0: a plain consumer */
+	char *member_id;
+	int32 generation; /* in which it got the partition */
+	bool resets; /* a plain consumer: reset_offsets */
 
-	if (length < 1 || length > MK_CONSUMER_MAX_GROUP_ID)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid group id \"%s\"", group_id),
-				 errhint("A group id has 1 to %d bytes.",
-						 MK_CONSUMER_MAX_GROUP_ID)));
-}
+	bool moves;
+	int64 position;
+	int64 turn;
+	bool polled; /* from seen_position, which must hold */
+	int64 seen_position;
 
-/* Whether the user may use a group that its owner's name is on. */
-static bool
-mk_group_allows(const MkGroup *group, Oid user)
-{
-	Oid owner = get_role_oid(NameStr(group->owner), true);
+	bool pauses;
+	bool paused;
 
-	return OidIsValid(owner) ? has_privs_of_role(user, owner)
-							 : superuser_arg(user);
-}
+	bool commits;
+	int64 committed;
+	char *metadata;
+	int32 committed_generation;
+	bool commits_position; /* after seen_committed, which must hold */
+	int64 seen_committed;
 
-static void
-mk_group_check_right(const char *group_id, const MkGroup *group, Oid user)
-{
-	if (!mk_group_allows(group, user))
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied for group \"%s\"", group_id),
-				 errdetail("It belongs to role \"%s\", which used it first.",
-						   NameStr(group->owner))));
-}
+	MkProgress progress; /* since the lock */
+} MkProgressNote;
 
 /* ---------------------------------------------------------------------------
  * Notes
  */
 
 static uint64
-mk_group_tag(const void *note)
+mk_note_tag(const void *note)
 {
-	const MkGroupNote *n = note;
+	const MkProgressNote *n = note;
 
-	return mk_lock_group_name_tag(n->group_id);
-}
-
-static bool
-mk_group_same(const void *a, const void *b)
-{
-	const MkGroupNote *na = a;
-	const MkGroupNote *nb = b;
-
-	return na->user == nb->user && strcmp(na->group_id, nb->group_id) == 0;
-}
-
-/*
- * Finds the group, or makes it.  At the call it may not have been there, or
- * may have been another role's that is gone: so the right is checked again.
- */
-static void
-mk_group_lock(void *note)
-{
-	MkGroupNote *n = note;
-
-	if (!mk_catalog_group(n->group_id, &n->group))
-	{
-		mk_lock_group_name(n->group_id);
-		if (!mk_catalog_group(n->group_id, &n->group))
-			mk_catalog_group_insert(
-				n->group_id, GetUserNameFromId(n->user, false), &n->group);
-	}
-	mk_group_check_right(n->group_id, &n->group, n->user);
-}
-
-static const MkNoteKind mk_group_kind = {
-	.rank = 2,
-	.tag = mk_group_tag,
-	.same = mk_group_same,
-	.lock = mk_group_lock,
-	/* never replaced: it is looked for first */
-};
-
-static uint64
-mk_commit_tag(const void *note)
-{
-	const MkCommitNote *n = note;
-
-	return mk_lock_group_partition_tag(n->group->group_id, n->topic_id,
+	return mk_lock_group_partition_tag(n->use->group_id, n->topic_id,
 									   n->partition);
 }
 
 static bool
-mk_commit_same(const void *a, const void *b)
+mk_note_same(const void *a, const void *b)
 {
-	const MkCommitNote *na = a;
-	const MkCommitNote *nb = b;
+	const MkProgressNote *na = a;
+	const MkProgressNote *nb = b;
 
 	return na->topic_id == nb->topic_id && na->partition == nb->partition &&
-		strcmp(na->group->group_id, nb->group->group_id) == 0;
+		strcmp(na->use->group_id, nb->use->group_id) == 0;
 }
 
 static void
-mk_commit_discard(void *note)
+mk_note_discard(void *note)
 {
-	MkCommitNote *n = note;
+	MkProgressNote *n = note;
 
 	if (n->metadata != NULL)
 		pfree(n->metadata);
+	if (n->member_id != NULL)
+		pfree(n->member_id);
 	pfree(n);
 }
 
 static void
-mk_commit_lock(void *note)
+mk_outsider(const char *group_id)
 {
-	MkCommitNote *n = note;
-
-	mk_lock_topic_in_use(n->topic_id);
-	mk_lock_group_partition(n->group->group_id, n->topic_id, n->partition);
-	mk_catalog_check_topic(n->topic, n->topic_id);
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
+			 errmsg("group \"%s\" has members", group_id),
+			 errdetail("While it has, only they can commit offsets."),
+			 errhint("Name the member in argument \"member_id\".")));
 }
 
 static void
-mk_commit_write(void *note)
+mk_concurrent(const MkProgressNote *n, const char *what)
 {
-	MkCommitNote *n = note;
-	MkGroup *group = &n->group->group;
-	MkCommitted previous;
-
-	mk_progress_committed(group->group_no, n->topic_id, n->partition, NULL,
-						  &previous);
-	mk_progress_commit(group->group_no, n->topic_id, n->partition, &previous,
-					   n->next_offset, n->metadata, mk_clock_now());
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_CONCURRENT_POLL),
+			 errmsg("another session has %s for member \"%s\" of group \"%s\"",
+					what, n->member_id, n->use->group_id),
+			 errdetail("Partition %d of topic \"%s\" moved on during this "
+					   "transaction.",
+					   n->partition, NameStr(n->topic->name)),
+			 errhint("It is rolled back: poll again.  One session at a time "
+					 "should poll for a member.")));
 }
 
-static const MkNoteKind mk_commit_kind = {
-	.rank = 3,
-	.tag = mk_commit_tag,
-	.same = mk_commit_same,
-	.lock = mk_commit_lock,
-	.write = mk_commit_write,
-	.discard = mk_commit_discard,
+/* Whether the row's position is that of the note's member and assignment. */
+static bool
+mk_is_of(const MkProgress *p, int32 member_no, int32 generation)
+{
+	return p->number > 0 && member_no != 0 && p->member_no == member_no &&
+		p->generation == generation;
+}
+
+static void
+mk_note_lock(void *note)
+{
+	MkProgressNote *n = note;
+	MkProgress *p = &n->progress;
+
+	mk_lock_topic_in_use(n->topic_id);
+	mk_lock_group_partition(n->use->group_id, n->topic_id, n->partition);
+	mk_catalog_check_topic(n->topic, n->topic_id);
+	if (n->member_no != 0)
+		mk_group_check_owner(n->use, n->group_no, n->member_no, n->member_id,
+							 n->topic, n->topic_id, n->partition,
+							 n->generation);
+	else if (!mk_group_is_empty(n->use->group))
+	{
+		if (n->resets)
+			mk_group_not_empty(n->use->group_id);
+		mk_outsider(n->use->group_id);
+	}
+
+	mk_progress_get(n->use->group->group_no, n->topic_id, n->partition, NULL,
+					p);
+	if (!mk_is_of(p, n->member_no, n->generation))
+	{
+		p->member_no = n->member_no;
+		p->generation = n->generation;
+		p->position = -1;
+		p->turn = 0;
+		p->paused = false;
+	}
+	if (n->polled && p->position != n->seen_position)
+		mk_concurrent(n, "polled");
+	if (n->commits_position && p->committed != n->seen_committed)
+		mk_concurrent(n, "committed");
+}
+
+static void
+mk_note_write(void *note)
+{
+	MkProgressNote *n = note;
+	MkProgress *p = &n->progress;
+
+	if (n->moves)
+	{
+		p->position = n->position;
+		p->turn = Max(p->turn, n->turn);
+	}
+	if (n->pauses)
+		p->paused = n->paused;
+	if (n->commits)
+	{
+		p->committed = n->committed;
+		p->metadata = n->metadata;
+		p->committed_at = mk_clock_now();
+		p->committed_by = n->member_id;
+		p->committed_generation = n->committed_generation;
+	}
+	mk_progress_put(n->use->group->group_no, n->topic_id, n->partition, p);
+}
+
+static const MkNoteKind mk_note_kind = {
+	.rank = 4,
+	.tag = mk_note_tag,
+	.same = mk_note_same,
+	.lock = mk_note_lock,
+	.write = mk_note_write,
+	.discard = mk_note_discard,
 };
 
-bool
-mk_consumer_find_group(const char *group_id, MkGroup *group)
+static MkProgressNote *
+mk_note_find(const char *group_id, int32 topic_id, int32 partition)
 {
-	MkGroupNote like = {.group_id = unconstify(char *, group_id),
-						.user = GetUserId()};
+	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
+	MkProgressNote like = {
+		.use = &use, .topic_id = topic_id, .partition = partition};
 
-	if (!mk_catalog_group(group_id, group))
-	{
-		/* one that this transaction will make has no rows yet */
-		group->group_no = 0;
-		return mk_xact_find_note(&mk_group_kind, &like) != NULL;
-	}
-	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
-		mk_group_check_right(group_id, group, GetUserId());
-	return true;
+	return mk_xact_find_note(&mk_note_kind, &like);
 }
 
-void
-mk_consumer_commit(const char *group_id, MkTopic *topic, int32 partition,
-				   int64 next_offset, const char *metadata)
+/*
+ * A copy of the transaction's note, or a new one, to be changed and noted.  The
+ * member is NULL for a plain consumer.  MK022 if there is a note already, and
+ * what it went by is gone: it must not be forgotten.
+ */
+static MkProgressNote *
+mk_note_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
+			 int32 generation, MkTopic *topic, int32 partition)
 {
-	MkGroup group;
-	int64 end;
-	MkGroupNote like = {.group_id = unconstify(char *, group_id),
-						.user = GetUserId()};
-	MkGroupNote *group_note;
-	MkCommitNote *note;
+	MkProgressNote *before =
+		mk_note_find(use->group_id, topic->topic_id, partition);
+	int32 member_no = member != NULL ? member->member_no : 0;
+	MkProgressNote *n;
 	MemoryContext old;
 
-	if (mk_catalog_group(group_id, &group))
-		mk_group_check_right(group_id, &group, GetUserId());
-	end = mk_log_end(topic, partition);
+	if (before != NULL && before->member_no != 0 &&
+		(before->member_no != member_no || before->generation != generation))
+		mk_group_fence(use->group_id,
+					   psprintf("Member \"%s\" has lost partition %d of topic "
+								"\"%s\", or got it anew.",
+								before->member_id, partition,
+								NameStr(topic->name)));
+
+	old = MemoryContextSwitchTo(mk_xact_context());
+	n = palloc0(sizeof(MkProgressNote));
+	if (before != NULL)
+	{
+		*n = *before;
+		n->metadata =
+			before->metadata != NULL ? pstrdup(before->metadata) : NULL;
+	}
+	n->use = use;
+	n->group_no = group != NULL ? group->group_no : 0;
+	n->topic = topic;
+	n->topic_id = topic->topic_id;
+	n->partition = partition;
+	n->member_no = member_no;
+	n->member_id = member != NULL ? pstrdup(member->member_id) : NULL;
+	n->generation = generation;
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+static void
+mk_note_commit(MkProgressNote *n, int64 next_offset, const char *metadata,
+			   int32 generation)
+{
+	if (n->metadata != NULL)
+		pfree(n->metadata);
+	n->commits = true;
+	n->committed = next_offset;
+	n->metadata = metadata != NULL
+		? MemoryContextStrdup(mk_xact_context(), metadata)
+		: NULL;
+	n->committed_generation = generation;
+	mk_xact_note(&mk_note_kind, n);
+}
+
+/* ---------------------------------------------------------------------------
+ * Plain consumers
+ */
+
+/* A group that has no members; what is left of them is to be removed. */
+static MkGroupUse *
+mk_use_without_members(const char *group_id, MkGroup *group)
+{
+	MkGroupUse *use = mk_group_use(group_id, true);
+
+	if (group != NULL)
+		mk_group_check(group);
+	return use;
+}
+
+static void
+mk_check_offset(const MkTopic *topic, int32 partition, int64 next_offset)
+{
+	int64 end = mk_log_end(topic, partition);
+
 	if (next_offset < 0 || next_offset > end)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("offset " INT64_FORMAT " is outside [0, " INT64_FORMAT
 						"] of topic \"%s\" partition %d",
 						next_offset, end, NameStr(topic->name), partition)));
+}
 
-	old = MemoryContextSwitchTo(mk_xact_context());
-	group_note = mk_xact_find_note(&mk_group_kind, &like);
-	if (group_note == NULL)
+/* Kafka's -1 for where nothing is known. */
+#define MK_NO_GENERATION (-1)
+
+static void
+mk_commit_plain(const MkCommit *c)
+{
+	MkGroup *group = mk_group_find(c->group_id);
+
+	if (c->has_generation)
+		mk_group_check_generation(c->group_id, group, c->generation);
+	if (group != NULL && !mk_group_is_empty(group))
+		mk_outsider(c->group_id);
+	mk_check_offset(c->topic, c->partition, c->next_offset);
+	mk_note_commit(mk_note_copy(mk_use_without_members(c->group_id, group),
+								group, NULL, 0, c->topic, c->partition),
+				   c->next_offset, c->metadata, MK_NO_GENERATION);
+}
+
+/* The target of reset_offsets(), as it is written. */
+typedef struct MkTarget
+{
+	enum
 	{
-		group_note = palloc0(sizeof(MkGroupNote));
-		group_note->group_id = pstrdup(group_id);
-		group_note->user = like.user;
-		mk_xact_note(&mk_group_kind, group_note);
+		MK_TARGET_EARLIEST,
+		MK_TARGET_LATEST,
+		MK_TARGET_OFFSET,
+		MK_TARGET_SHIFT,
+		MK_TARGET_TIME
+	} kind;
+	int64 number; /* offset, shift or time */
+} MkTarget;
+
+static MkTarget
+mk_target_parse(const char *text)
+{
+	static const struct
+	{
+		const char *prefix;
+		int kind;
+	} kinds[] = {{"offset:", MK_TARGET_OFFSET},
+				 {"shift:", MK_TARGET_SHIFT},
+				 {"time:", MK_TARGET_TIME}};
+	MkTarget target = {0};
+
+	if (strcmp(text, "earliest") == 0)
+		return target;
+	target.kind = MK_TARGET_LATEST;
+	if (strcmp(text, "latest") == 0)
+		return target;
+	for (int i = 0; i < (int) lengthof(kinds); i++)
+	{
+		size_t length = strlen(kinds[i].prefix);
+		const char *rest = text + length;
+
+		if (strncmp(text, kinds[i].prefix, length) != 0)
+			continue;
+		target.kind = kinds[i].kind;
+		if (target.kind == MK_TARGET_TIME)
+			target.number = DatumGetTimestampTz(DirectFunctionCall3(
+				timestamptz_in, CStringGetDatum(rest),
+				ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+		else
+		{
+			char *rest_end;
+
+			errno = 0;
+			target.number = strtoi64(rest, &rest_end, 10);
+			if (errno != 0 || rest_end == rest || *rest_end != '\0')
+				break;
+		}
+		if (target.kind != MK_TARGET_OFFSET || target.number >= 0)
+			return target;
 	}
-	note = palloc(sizeof(MkCommitNote));
-	note->group = group_note;
-	note->topic = topic;
-	note->topic_id = topic->topic_id;
-	note->partition = partition;
-	note->next_offset = next_offset;
-	note->metadata = metadata != NULL ? pstrdup(metadata) : NULL;
-	mk_xact_note(&mk_commit_kind, note);
-	MemoryContextSwitchTo(old);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid target \"%s\"", text),
+			 errhint("Use \"earliest\", \"latest\", \"offset:N\", "
+					 "\"shift:N\", or \"time:TIMESTAMP\".")));
+}
+
+static int64
+mk_target_offset(const MkTarget *target, const MkTopic *topic, int32 partition,
+				 int64 committed)
+{
+	int64 start = mk_log_start(topic, partition);
+	int64 end = Max(start, mk_log_end(topic, partition));
+	int64 offset = start;
+
+	switch (target->kind)
+	{
+		case MK_TARGET_EARLIEST:
+			break;
+		case MK_TARGET_LATEST:
+			offset = end;
+			break;
+		case MK_TARGET_OFFSET:
+			offset = target->number;
+			break;
+		case MK_TARGET_SHIFT:
+			if (pg_add_s64_overflow(Max(committed, start), target->number,
+									&offset))
+				offset = target->number < 0 ? start : end;
+			break;
+		case MK_TARGET_TIME:
+			offset = mk_log_offset_for_time(topic, partition, target->number,
+											GetActiveSnapshot());
+			if (offset < 0)
+				offset = end;
+			break;
+	}
+	return Min(Max(offset, start), end);
 }
 
 /* What this transaction has noted, else what the statement sees, else -1. */
@@ -246,40 +408,245 @@ static int64
 mk_committed_offset(const char *group_id, const MkGroup *group,
 					const MkTopic *topic, int32 partition)
 {
-	MkGroupNote group_like = {.group_id = unconstify(char *, group_id)};
-	MkCommitNote like = {.group = &group_like,
-						 .topic_id = topic->topic_id,
-						 .partition = partition};
-	MkCommitNote *note = mk_xact_find_note(&mk_commit_kind, &like);
-	MkCommitted committed;
+	MkProgressNote *note = mk_note_find(group_id, topic->topic_id, partition);
+	MkProgress progress;
 
-	if (note != NULL)
-		return note->next_offset;
-	if (group != NULL &&
-		mk_progress_committed(group->group_no, topic->topic_id, partition,
-							  GetActiveSnapshot(), &committed))
-		return committed.next_offset;
-	return -1;
+	if (note != NULL && note->commits)
+		return note->committed;
+	if (group == NULL)
+		return -1;
+	mk_progress_get(group->group_no, topic->topic_id, partition,
+					GetActiveSnapshot(), &progress);
+	return progress.committed;
 }
+
+void
+mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
+				  MkOffsetSink sink, void *arg)
+{
+	MkGroup *group = mk_group_get(group_id);
+	MkTarget target = mk_target_parse(text);
+
+	if (!mk_group_is_empty(group))
+		mk_group_not_empty(group_id);
+	for (int32 i = 0; i < topic->npartitions; i++)
+	{
+		int64 offset = mk_target_offset(
+			&target, topic, i, mk_committed_offset(group_id, group, topic, i));
+		MkProgressNote *n = mk_note_copy(
+			mk_use_without_members(group_id, group), group, NULL, 0, topic, i);
+
+		n->resets = true;
+		mk_note_commit(n, offset, NULL, MK_NO_GENERATION);
+		sink(topic, i, offset, arg);
+	}
+}
+
+/* ---------------------------------------------------------------------------
+ * Members
+ */
+
+static void
+mk_not_assigned(const MkGroup *group, const MkMember *member,
+				const MkTopic *topic, int32 partition, int sqlstate)
+{
+	ereport(ERROR,
+			(errcode(sqlstate),
+			 errmsg("partition %d of topic \"%s\" is not assigned to member "
+					"\"%s\" of group \"%s\"",
+					partition, NameStr(topic->name), member->member_id,
+					group->group_id),
+			 errhint("minikafka.assignment() shows what is.")));
+}
+
+static void
+mk_commit_member(const MkCommit *c)
+{
+	MkGroup *group = mk_group_find(c->group_id);
+	MkMember *member;
+	MkAssignment *a;
+
+	if (c->has_generation &&
+		(group == NULL ||
+		 mk_membership_any_member(group, c->member_id) == NULL))
+		mk_group_check_generation(c->group_id, group, c->generation);
+	member = mk_group_member(c->group_id, group, c->member_id, false);
+	if (c->has_generation)
+		mk_group_check_generation(c->group_id, group, c->generation);
+	a = mk_membership_assignment(group, c->topic->topic_id, c->partition);
+	if (a == NULL || a->owner != member->member_no)
+		mk_not_assigned(group, member, c->topic, c->partition,
+						ERRCODE_MK_ILLEGAL_GENERATION);
+	mk_check_offset(c->topic, c->partition, c->next_offset);
+	mk_note_commit(mk_note_copy(mk_group_use(c->group_id, false), group, member,
+								a->generation, c->topic, c->partition),
+				   c->next_offset, c->metadata, group->generation);
+	mk_group_touch(group, member, MK_TOUCH_COMMIT);
+	mk_group_let_go(group, member->member_no, a->topic_id, a->partition);
+}
+
+void
+mk_consumer_commit(const MkCommit *commit)
+{
+	if (commit->member_id == NULL)
+		mk_commit_plain(commit);
+	else
+		mk_commit_member(commit);
+}
+
+void
+mk_consumer_position(const MkGroup *group, const MkMember *member,
+					 const MkAssignment *a, MkPosition *position)
+{
+	MkProgressNote *note =
+		mk_note_find(group->group_id, a->topic_id, a->partition);
+	MkProgress p;
+	bool is_of;
+
+	mk_progress_get(group->group_no, a->topic_id, a->partition, NULL, &p);
+	is_of = mk_is_of(&p, member->member_no, a->generation);
+	position->position = is_of ? p.position : -1;
+	position->turn = is_of ? p.turn : 0;
+	position->paused = is_of && p.paused;
+	position->committed = p.committed;
+	if (note == NULL)
+		return;
+	if (note->moves)
+	{
+		position->position = note->position;
+		position->turn = Max(position->turn, note->turn);
+	}
+	if (note->pauses)
+		position->paused = note->paused;
+	if (note->commits)
+		position->committed = note->committed;
+}
+
+void
+mk_consumer_polled(const MkGroup *group, const MkMember *member,
+				   const MkAssignment *a, MkTopic *topic,
+				   const MkPosition *position, int64 next, int64 turn)
+{
+	MkProgressNote *n =
+		mk_note_copy(mk_group_use(group->group_id, false), group, member,
+					 a->generation, topic, a->partition);
+
+	if (!n->moves)
+	{
+		n->polled = true;
+		n->seen_position = position->position;
+	}
+	n->moves = true;
+	n->position = next;
+	n->turn = turn;
+	mk_xact_note(&mk_note_kind, n);
+}
+
+void
+mk_consumer_commit_positions(const char *group_id, const char *member_id,
+							 MkOffsetSink sink, void *arg)
+{
+	MkGroup *group = mk_group_find(group_id);
+	MkMember *member = mk_group_member(group_id, group, member_id, false);
+
+	for (int i = 0; i < group->nassignments; i++)
+	{
+		MkAssignment *a = &group->assignments[i];
+		MkTopic *topic;
+		MkPosition p;
+		MkProgressNote *n;
+
+		if (a->owner != member->member_no)
+			continue;
+		mk_consumer_position(group, member, a, &p);
+		topic = mk_catalog_topic_by_id(a->topic_id);
+		if (p.position < 0 || topic == NULL)
+			continue;
+		/* after a seek() beyond the end there is nothing to commit */
+		if (p.position > p.committed &&
+			p.position > mk_log_end(topic, a->partition))
+			continue;
+		sink(topic, a->partition, p.position, arg);
+		if (p.position == p.committed)
+			continue;
+		n = mk_note_copy(mk_group_use(group_id, false), group, member,
+						 a->generation, topic, a->partition);
+		if (!n->commits)
+		{
+			n->commits_position = true;
+			n->seen_committed = p.committed;
+		}
+		mk_note_commit(n, p.position, NULL, group->generation);
+	}
+	mk_group_touch(group, member, MK_TOUCH_COMMIT);
+	mk_group_let_go(group, member->member_no, 0, 0);
+}
+
+/* A note about a partition that is the member's, and is to stay so. */
+static MkProgressNote *
+mk_note_assigned(const char *group_id, const char *member_id, MkTopic *topic,
+				 int32 partition)
+{
+	MkGroup *group = mk_group_find(group_id);
+	MkMember *member = mk_group_member(group_id, group, member_id, true);
+	MkAssignment *a =
+		mk_membership_assignment(group, topic->topic_id, partition);
+	MkProgressNote *n;
+
+	if (a == NULL || a->owner != member->member_no || a->target != a->owner)
+		mk_not_assigned(group, member, topic, partition,
+						ERRCODE_INVALID_PARAMETER_VALUE);
+	n = mk_note_copy(mk_group_use(group_id, false), group, member,
+					 a->generation, topic, partition);
+	mk_group_touch(group, member, MK_TOUCH_HEARTBEAT);
+	return n;
+}
+
+void
+mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
+				 int32 partition, int64 next_offset)
+{
+	MkProgressNote *n = mk_note_assigned(group_id, member_id, topic, partition);
+
+	n->moves = true;
+	n->position = next_offset;
+	mk_xact_note(&mk_note_kind, n);
+}
+
+void
+mk_consumer_pause(const char *group_id, const char *member_id, MkTopic *topic,
+				  int32 partition, bool pause)
+{
+	MkProgressNote *n = mk_note_assigned(group_id, member_id, topic, partition);
+
+	n->pauses = true;
+	n->paused = pause;
+	mk_xact_note(&mk_note_kind, n);
+}
+
+/* ---------------------------------------------------------------------------
+ * Reading
+ */
 
 int64
 mk_consumer_committed(const char *group_id, const MkTopic *topic,
 					  int32 partition)
 {
-	MkGroup group;
-	bool found = mk_consumer_find_group(group_id, &group);
-
-	return mk_committed_offset(group_id, found ? &group : NULL, topic,
-							   partition);
+	return mk_committed_offset(group_id, mk_group_find_monitored(group_id),
+							   topic, partition);
 }
 
 List *
 mk_consumer_topics(const MkGroup *group)
 {
+	List *numbers = mk_progress_topics(group->group_no, GetActiveSnapshot());
 	List *result = NIL;
 	ListCell *lc;
 
-	foreach (lc, mk_progress_topics(group->group_no, GetActiveSnapshot()))
+	for (int i = 0; i < group->ntopics; i++)
+		numbers = list_append_unique_int(numbers, group->topics[i].topic_id);
+	list_sort(numbers, list_int_cmp);
+	foreach (lc, numbers)
 	{
 		MkTopic *topic = mk_catalog_topic_by_id(lfirst_int(lc));
 
@@ -296,7 +663,13 @@ mk_consumer_lag(const char *group_id, const MkGroup *group,
 	int64 position;
 	int64 unread;
 	TimestampTz ts;
+	MkAssignment *a = group != NULL
+		? mk_membership_assignment(group, topic->topic_id, partition)
+		: NULL;
+	MkMember *owner =
+		a != NULL ? mk_membership_member_no(group, a->owner) : NULL;
 
+	result->member_id = owner != NULL ? owner->member_id : NULL;
 	result->committed = mk_committed_offset(group_id, group, topic, partition);
 	result->log_start = mk_log_start(topic, partition);
 	result->end = Max(result->log_start, mk_log_end(topic, partition));

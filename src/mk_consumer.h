@@ -1,29 +1,81 @@
 /*
  * mk_consumer.h
- *		Plain consumers: committed offsets of a group without members.
+ *		How far groups have come: committed offsets, and positions of members.
  */
 #ifndef MK_CONSUMER_H
 #define MK_CONSUMER_H
 
-#include "nodes/pg_list.h"
-
-#include "mk_catalog.h"
+#include "mk_group.h"
 
 /* As Kafka's offset.metadata.max.bytes */
 #define MK_CONSUMER_MAX_METADATA 4096
-#define MK_CONSUMER_MAX_GROUP_ID 255
 
-/* 22023 for a name that no group can have. */
-extern void mk_consumer_check_group_id(const char *group_id);
+/* What a commit is to store; 22023 if next_offset is outside [0, end]. */
+typedef struct MkCommit
+{
+	const char *group_id;
+	MkTopic *topic;
+	int32 partition;
+	int64 next_offset;
+	const char *metadata; /* NULL: none */
+	const char *member_id; /* NULL: a plain consumer, which needs no group */
+	bool has_generation;
+	int32 generation;
+} MkCommit;
 
 /*
- * Notes that the group has read the partition up to next_offset, which must
- * lie in [0, end] (22023).  42501 if the group belongs to another role; one
- * that does not exist is made at commit, and belongs to the caller.
+ * Notes a commit.  MK025 for a plain consumer of a group that has members, MK022
+ * for a member that does not have the partition, or in another generation.
+ */
+extern void mk_consumer_commit(const MkCommit *commit);
+
+/* Gets (topic, partition, offset) of what was committed. */
+typedef void (*MkOffsetSink)(const MkTopic *topic, int32 partition,
+							 int64 offset, void *arg);
+
+/* Notes a commit of all positions of a member. */
+extern void
+mk_consumer_commit_positions(const char *group_id, const char *member_id,
+							 MkOffsetSink sink, void *arg);
+
+/*
+ * Notes a commit of what "target" says for each partition of a topic; MK068 if
+ * the group has members.
+ */
+extern void mk_consumer_reset(const char *group_id, MkTopic *topic,
+							  const char *target, MkOffsetSink sink, void *arg);
+
+/* Sets a member's position, or pauses a partition; 22023 if it is not his. */
+extern void
+mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
+				 int32 partition, int64 next_offset);
+extern void mk_consumer_pause(const char *group_id, const char *member_id,
+							  MkTopic *topic, int32 partition, bool pause);
+
+/*
+ * Where a member stands in a partition that it has: what the transaction has
+ * noted, else what is committed now.
+ */
+typedef struct MkPosition
+{
+	int64 position; /* -1: at the committed offset */
+	int64 committed; /* -1: none */
+	int64 turn;
+	bool paused;
+} MkPosition;
+
+extern void
+mk_consumer_position(const MkGroup *group, const MkMember *member,
+					 const MkAssignment *assignment, MkPosition *position);
+
+/*
+ * Notes that the member has polled from "position", which mk_consumer_position
+ * gave, up to "next".  At commit MK101 if another session has polled meanwhile.
  */
 extern void
-mk_consumer_commit(const char *group_id, MkTopic *topic, int32 partition,
-				   int64 next_offset, const char *metadata);
+mk_consumer_polled(const MkGroup *group, const MkMember *member,
+				   const MkAssignment *assignment, MkTopic *topic,
+				   const MkPosition *position, int64 next, int64 turn);
 
 /*
  * The committed offset that the statement sees, or that this transaction has
@@ -33,13 +85,7 @@ extern int64 mk_consumer_committed(const char *group_id, const MkTopic *topic,
 								   int32 partition);
 
 /*
- * A group for reading its state: 42501 if it belongs to another role and the
- * caller is no member of pg_monitor; false if there is none.
- */
-extern bool mk_consumer_find_group(const char *group_id, MkGroup *group);
-
-/*
- * The topics in which the group has committed offsets, and which the caller
+ * The topics in which the group has offsets or members, and which the caller
  * may see: a list of MkTopic.
  */
 extern List *mk_consumer_topics(const MkGroup *group);
@@ -51,8 +97,10 @@ typedef struct MkLag
 	int64 committed; /* -1: none */
 	int64 lag;
 	int64 time_lag; /* microseconds */
+	const char *member_id; /* NULL: nobody has it */
 } MkLag;
 
+/* "group" may be NULL: one that the transaction is going to make. */
 extern void
 mk_consumer_lag(const char *group_id, const MkGroup *group,
 				const MkTopic *topic, int32 partition, MkLag *result);

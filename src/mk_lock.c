@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "storage/lock.h"
 #include "storage/s_lock.h"
+#include "utils/resowner.h"
 
 #include "mk_compat.h"
 #include "mk_lock.h"
@@ -24,8 +25,10 @@ typedef enum MkLockKind
 	MK_LOCK_TOPIC,
 	MK_LOCK_LOG_START,
 	MK_LOCK_TOPIC_NAME,
-	MK_LOCK_GROUP_NAME,
-	MK_LOCK_GROUP_PARTITION
+	MK_LOCK_GROUP,
+	MK_LOCK_GROUP_PARTITION,
+	MK_LOCK_MEMBER,
+	MK_LOCK_MEMBER_POLLED
 } MkLockKind;
 
 /*
@@ -177,27 +180,95 @@ mk_hash(const void *key, int length, uint64 seed)
 }
 
 static void
-mk_acquire_hash(MkLockKind kind, uint64 hash)
+mk_acquire_hash(MkLockKind kind, uint64 hash, LOCKMODE mode)
 {
-	mk_acquire(kind, (uint32) (hash >> 32), (uint32) hash, ExclusiveLock);
+	mk_acquire(kind, (uint32) (hash >> 32), (uint32) hash, mode);
 }
 
 void
 mk_lock_topic_name(const char *name)
 {
-	mk_acquire_hash(MK_LOCK_TOPIC_NAME, mk_hash(name, strlen(name), 0));
+	mk_acquire_hash(MK_LOCK_TOPIC_NAME, mk_hash(name, strlen(name), 0),
+					ExclusiveLock);
 }
 
 uint64
-mk_lock_group_name_tag(const char *name)
+mk_lock_group_tag(const char *name)
 {
 	return mk_hash(name, strlen(name), 0);
 }
 
-void
-mk_lock_group_name(const char *name)
+static LOCKMODE
+mk_group_mode(bool exclusive)
 {
-	mk_acquire_hash(MK_LOCK_GROUP_NAME, mk_lock_group_name_tag(name));
+	return exclusive ? ExclusiveLock : RowShareLock;
+}
+
+void
+mk_lock_group(const char *name, bool exclusive)
+{
+	mk_acquire_hash(MK_LOCK_GROUP, mk_lock_group_tag(name),
+					mk_group_mode(exclusive));
+}
+
+void
+mk_lock_group_release(const char *name, bool exclusive)
+{
+	uint64 hash = mk_lock_group_tag(name);
+	LOCKTAG tag = mk_tag(MK_LOCK_GROUP, (uint32) (hash >> 32), (uint32) hash);
+
+	(void) LockRelease(&tag, mk_group_mode(exclusive), false);
+}
+
+/* As long-lived as the subtransaction, also where a portal is not. */
+static void
+mk_acquire_for_member(MkLockKind kind, int32 member_no, uint32 b)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	mk_acquire(kind, member_no, b, AccessShareLock);
+	CurrentResourceOwner = owner;
+}
+
+void
+mk_lock_member(int32 member_no)
+{
+	mk_acquire_for_member(MK_LOCK_MEMBER, member_no, 0);
+}
+
+bool
+mk_lock_member_is_held(int32 member_no)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_MEMBER, member_no, 0);
+
+	/* in spite of its name, it counts the holders too */
+	return LockWaiterCount(&tag) > 0;
+}
+
+void
+mk_lock_member_polled(int32 member_no, uint32 seconds)
+{
+	mk_acquire_for_member(MK_LOCK_MEMBER_POLLED, member_no, seconds);
+}
+
+uint32
+mk_lock_member_last_polled(int32 member_no)
+{
+	LockData *data = GetLockStatusData();
+	uint32 last = 0;
+
+	for (int i = 0; i < data->nelements; i++)
+	{
+		const LOCKTAG *tag = &data->locks[i].locktag;
+
+		if (tag->locktag_type == LOCKTAG_ADVISORY &&
+			tag->locktag_field1 == MyDatabaseId &&
+			tag->locktag_field2 == (uint32) member_no &&
+			tag->locktag_field4 == MK_LOCK_MEMBER_POLLED)
+			last = Max(last, tag->locktag_field3);
+	}
+	return last;
 }
 
 uint64
@@ -214,5 +285,6 @@ void
 mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition)
 {
 	mk_acquire_hash(MK_LOCK_GROUP_PARTITION,
-					mk_lock_group_partition_tag(group_id, topic_id, partition));
+					mk_lock_group_partition_tag(group_id, topic_id, partition),
+					ExclusiveLock);
 }

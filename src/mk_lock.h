@@ -68,13 +68,31 @@ extern void mk_lock_log_start(int32 topic_id, int32 partition);
 /* "I am creating a topic of this name." */
 extern void mk_lock_topic_name(const char *name);
 
-/* "I am making a group of this name." */
-extern void mk_lock_group_name(const char *name);
-extern uint64 mk_lock_group_name_tag(const char *name);
+/*
+ * "I am using this group" (its members and their assignment are to stay as they
+ * are to the end), or, exclusively, "I am changing it".  The tag is a hash of
+ * the name; take several in the order of their tags.
+ */
+extern void mk_lock_group(const char *name, bool exclusive);
+extern uint64 mk_lock_group_tag(const char *name);
+
+/* Lets the group lock go, before anything was done under it. */
+extern void mk_lock_group_release(const char *name, bool exclusive);
 
 /*
- * "I am committing an offset of this group and partition."  The tag is a hash;
- * take several in the order of their tags.
+ * "I am at work for this member": shared, never waited for, taken when it
+ * polls.  And "... and polled at this time", in seconds, where nobody can see
+ * that otherwise yet.
+ */
+extern void mk_lock_member(int32 member_no);
+extern bool mk_lock_member_is_held(int32 member_no);
+extern void mk_lock_member_polled(int32 member_no, uint32 seconds);
+/* The latest such time, 0 if there is none.  Looks at all locks. */
+extern uint32 mk_lock_member_last_polled(int32 member_no);
+
+/*
+ * "I am writing how far this group has come in this partition."  The tag is a
+ * hash; take several in the order of their tags.
  */
 extern void
 mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition);

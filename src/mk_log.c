@@ -529,7 +529,7 @@ mk_fetch_external(Datum datum, bool isnull)
 		detoast_external_attr((struct varlena *) DatumGetPointer(datum)));
 }
 
-static int64
+static void
 mk_scan_record(MkScan *s, MkLogRecord *r)
 {
 	slot_getallattrs(s->slot);
@@ -541,7 +541,7 @@ mk_scan_record(MkScan *s, MkLogRecord *r)
 	r->record.value_isnull = s->slot->tts_isnull[Anum_record_value - 1];
 	r->record.headers = s->slot->tts_values[Anum_record_headers - 1];
 	r->record.headers_isnull = s->slot->tts_isnull[Anum_record_headers - 1];
-	return mk_bytes(r->record.key, r->record.key_isnull) +
+	r->bytes = mk_bytes(r->record.key, r->record.key_isnull) +
 		mk_bytes(r->record.value, r->record.value_isnull) +
 		mk_bytes(r->record.headers, r->record.headers_isnull);
 }
@@ -584,7 +584,8 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 			done = !mk_scan_is_settled(&s, snapshot);
 			if (done)
 				break;
-			bytes += mk_scan_record(&s, &r);
+			mk_scan_record(&s, &r);
+			bytes += r.bytes;
 			done = found > 0 && bytes > max_bytes;
 			if (done)
 				break;
@@ -609,36 +610,19 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 	return next;
 }
 
-void
-mk_log_read(const MkTopic *topic, int32 partition, int64 start,
-			int64 max_records, int64 max_bytes, Snapshot snapshot,
-			MkLogSink sink, void *arg)
+bool
+mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
+				int64 max_records, int64 max_bytes, Snapshot snapshot,
+				MkLogSink sink, void *arg)
 {
 	MkHint *hint = mk_fresh_hint(topic, partition);
 	int64 next;
 
-	if (start < hint->log_start)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
-			 errmsg("offset " INT64_FORMAT " is below " INT64_FORMAT
-					", the log start of topic \"%s\" partition %d",
-					start, hint->log_start, NameStr(topic->name), partition),
-			 errhint("Go on where your reset policy says; minikafka.offsets() "
-					 "gives the log start and the end.")));
-
 	/* who reads on from where he was is not beyond the end: no need to look */
-	if (start > hint->end && start > mk_log_end(topic, partition) &&
-		!RecoveryInProgress())
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
-			 errmsg("offset " INT64_FORMAT " is beyond " INT64_FORMAT
-					", the end of topic \"%s\" partition %d",
-					start, hint->end, NameStr(topic->name), partition),
-			 errhint("Go on where your reset policy says; minikafka.offsets() "
-					 "gives the log start and the end.")));
-
+	if (start < hint->log_start ||
+		(start > hint->end && start > mk_log_end(topic, partition) &&
+		 !RecoveryInProgress()))
+		return false;
 	next = mk_log_walk(topic, partition, start, max_records, max_bytes,
 					   snapshot, sink, arg);
 
@@ -648,6 +632,32 @@ mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 		hint->end = next;
 		hint->undecided_xid = InvalidTransactionId;
 	}
+	return true;
+}
+
+void
+mk_log_read(const MkTopic *topic, int32 partition, int64 start,
+			int64 max_records, int64 max_bytes, Snapshot snapshot,
+			MkLogSink sink, void *arg)
+{
+	MkHint *hint;
+
+	if (mk_log_try_read(topic, partition, start, max_records, max_bytes,
+						snapshot, sink, arg))
+		return;
+	hint = mk_hint(topic, partition);
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
+		 start < hint->log_start
+			 ? errmsg("offset " INT64_FORMAT " is below " INT64_FORMAT
+					  ", the log start of topic \"%s\" partition %d",
+					  start, hint->log_start, NameStr(topic->name), partition)
+			 : errmsg("offset " INT64_FORMAT " is beyond " INT64_FORMAT
+					  ", the end of topic \"%s\" partition %d",
+					  start, hint->end, NameStr(topic->name), partition),
+		 errhint("Go on where your reset policy says; minikafka.offsets() "
+				 "gives the log start and the end.")));
 }
 
 typedef struct MkFirst

@@ -68,6 +68,7 @@ typedef struct MkLogRecord
 {
 	int64 offset;
 	TimestampTz ts;
+	int64 bytes; /* of key, value and headers, as sent */
 	MkRecord record;
 } MkLogRecord;
 
@@ -97,6 +98,11 @@ extern int64 mk_log_end(const MkTopic *topic, int32 partition);
 extern void mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 						int64 max_records, int64 max_bytes, Snapshot snapshot,
 						MkLogSink sink, void *arg);
+
+/* The same, but false instead of MK001. */
+extern bool mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
+							int64 max_records, int64 max_bytes,
+							Snapshot snapshot, MkLogSink sink, void *arg);
 
 /*
  * The time of the first record at or after offset that mk_log_read would hand

@@ -9,6 +9,8 @@
 #include "mk_catalog.h"
 #include "mk_guc.h"
 #include "mk_log.h"
+#include "mk_membership.h"
+#include "mk_relation.h"
 #include "mk_segment.h"
 #include "mk_xact.h"
 
@@ -20,7 +22,9 @@ void
 _PG_init(void)
 {
 	mk_guc_init();
+	mk_relation_init();
 	mk_catalog_init();
+	mk_membership_init();
 	mk_segment_init();
 	mk_log_init();
 	mk_xact_init();

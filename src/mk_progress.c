@@ -8,18 +8,13 @@
  */
 #include "postgres.h"
 
-#include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/stratnum.h"
-#include "access/table.h"
-#include "catalog/indexing.h"
-#include "nodes/pg_list.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "mk_progress.h"
+#include "mk_relation.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum
@@ -31,161 +26,257 @@ enum
 	Anum_progress_next_offset,
 	Anum_progress_metadata,
 	Anum_progress_committed_at,
-	Natts_progress = Anum_progress_committed_at
+	Anum_progress_committed_by,
+	Anum_progress_committed_generation,
+	Anum_progress_member_no,
+	Anum_progress_generation,
+	Anum_progress_position,
+	Anum_progress_turn,
+	Anum_progress_paused,
+	Natts_progress = Anum_progress_paused
 };
 
-#define MK_PROGRESS_KEYS 3
-
-typedef struct MkProgressScan
+enum
 {
-	Relation rel;
-	Relation pkey;
-	SysScanDesc scan;
-} MkProgressScan;
+	Anum_heartbeat_member_no = 1,
+	Anum_heartbeat_polled,
+	Anum_heartbeat_at,
+	Natts_heartbeat = Anum_heartbeat_at
+};
 
-/* Scans the rows whose first nkeys columns have these values. */
+/* ---------------------------------------------------------------------------
+ * Progress
+ */
+
+static char *
+mk_text_or_null(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	bool isnull;
+	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(datum);
+}
+
+static int64
+mk_offset_or_none(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	bool isnull;
+	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
+
+	return isnull ? -1 : DatumGetInt64(datum);
+}
+
+static int32
+mk_int32(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	return DatumGetInt32(mk_rows_column(rows, tuple, attno));
+}
+
 static void
-mk_progress_scan_begin(MkProgressScan *s, Snapshot snapshot, int nkeys,
-					   const int32 *values)
+mk_progress_read(const MkRows *rows, HeapTuple tuple, MkProgress *p)
 {
-	ScanKeyData keys[MK_PROGRESS_KEYS];
+	p->number =
+		DatumGetInt64(mk_rows_column(rows, tuple, Anum_progress_number));
+	p->committed = mk_offset_or_none(rows, tuple, Anum_progress_next_offset);
+	p->metadata = mk_text_or_null(rows, tuple, Anum_progress_metadata);
+	p->committed_by = mk_text_or_null(rows, tuple, Anum_progress_committed_by);
+	if (p->committed >= 0)
+	{
+		p->committed_at = DatumGetTimestampTz(
+			mk_rows_column(rows, tuple, Anum_progress_committed_at));
+		p->committed_generation =
+			mk_int32(rows, tuple, Anum_progress_committed_generation);
+	}
+	p->member_no = mk_int32(rows, tuple, Anum_progress_member_no);
+	p->generation = mk_int32(rows, tuple, Anum_progress_generation);
+	p->position = mk_offset_or_none(rows, tuple, Anum_progress_position);
+	p->turn = DatumGetInt64(mk_rows_column(rows, tuple, Anum_progress_turn));
+	p->paused = DatumGetBool(mk_rows_column(rows, tuple, Anum_progress_paused));
+}
+
+bool
+mk_progress_get(int32 group_no, int32 topic_id, int32 partition,
+				Snapshot snapshot, MkProgress *progress)
+{
+	const int32 keys[] = {group_no, topic_id, partition};
+	MkRows rows;
+	HeapTuple tuple;
+
+	memset(progress, 0, sizeof(*progress));
+	progress->committed = -1;
+	progress->position = -1;
+	mk_rows_begin(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, snapshot,
+				  lengthof(keys), keys);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
+	if (tuple != NULL)
+		mk_progress_read(&rows, tuple, progress);
+	mk_rows_end(&rows);
+	return tuple != NULL;
+}
+
+static void
+mk_set_text(Datum *values, bool *nulls, AttrNumber attno, const char *text)
+{
+	nulls[attno - 1] = text == NULL;
+	if (text != NULL)
+		values[attno - 1] = CStringGetTextDatum(text);
+}
+
+void
+mk_progress_put(int32 group_no, int32 topic_id, int32 partition, MkProgress *p)
+{
+	Datum values[Natts_progress] = {0};
+	bool nulls[Natts_progress] = {0};
+
+	p->number++;
+	values[Anum_progress_group_no - 1] = Int32GetDatum(group_no);
+	values[Anum_progress_topic_id - 1] = Int32GetDatum(topic_id);
+	values[Anum_progress_partition - 1] = Int32GetDatum(partition);
+	values[Anum_progress_number - 1] = Int64GetDatum(p->number);
+	values[Anum_progress_next_offset - 1] = Int64GetDatum(p->committed);
+	nulls[Anum_progress_next_offset - 1] = p->committed < 0;
+	mk_set_text(values, nulls, Anum_progress_metadata, p->metadata);
+	values[Anum_progress_committed_at - 1] =
+		TimestampTzGetDatum(p->committed_at);
+	nulls[Anum_progress_committed_at - 1] = p->committed < 0;
+	mk_set_text(values, nulls, Anum_progress_committed_by, p->committed_by);
+	values[Anum_progress_committed_generation - 1] =
+		Int32GetDatum(p->committed_generation);
+	nulls[Anum_progress_committed_generation - 1] = p->committed < 0;
+	values[Anum_progress_member_no - 1] = Int32GetDatum(p->member_no);
+	values[Anum_progress_generation - 1] = Int32GetDatum(p->generation);
+	values[Anum_progress_position - 1] = Int64GetDatum(p->position);
+	nulls[Anum_progress_position - 1] = p->position < 0;
+	values[Anum_progress_turn - 1] = Int64GetDatum(p->turn);
+	values[Anum_progress_paused - 1] = BoolGetDatum(p->paused);
+	mk_relation_insert(MK_REL_PROGRESS, NULL, values, nulls);
+}
+
+/*
+ * The greatest value below "below" of the column after the nkeys first ones,
+ * whose values are given; -1 if there is none.  Columns are never negative.
+ */
+static int32
+mk_progress_below(int nkeys, const int32 *values, int32 below,
+				  Snapshot snapshot)
+{
+	ScanKeyData keys[MK_ROWS_MAX_KEYS];
+	MkRows rows;
+	HeapTuple tuple;
+	int32 found = -1;
 
 	for (int i = 0; i < nkeys; i++)
 		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
 					Int32GetDatum(values[i]));
-	s->rel =
-		table_open(mk_catalog_relid(MK_REL_GROUP_PROGRESS), AccessShareLock);
-	s->pkey = index_open(mk_catalog_relid(MK_REL_GROUP_PROGRESS_PKEY),
-						 AccessShareLock);
-	s->scan =
-		systable_beginscan_ordered(s->rel, s->pkey, snapshot, nkeys, keys);
-}
-
-static void
-mk_progress_scan_end(MkProgressScan *s)
-{
-	systable_endscan_ordered(s->scan);
-	index_close(s->pkey, AccessShareLock);
-	table_close(s->rel, AccessShareLock);
-}
-
-static Datum
-mk_progress_column(MkProgressScan *s, HeapTuple tuple, AttrNumber attno)
-{
-	bool isnull;
-
-	return heap_getattr(tuple, attno, RelationGetDescr(s->rel), &isnull);
-}
-
-bool
-mk_progress_committed(int32 group_no, int32 topic_id, int32 partition,
-					  Snapshot snapshot, MkCommitted *result)
-{
-	const int32 keys[MK_PROGRESS_KEYS] = {group_no, topic_id, partition};
-	MkProgressScan s;
-	HeapTuple tuple;
-
-	memset(result, 0, sizeof(*result));
-	mk_progress_scan_begin(&s, snapshot, lengthof(keys), keys);
-	tuple = systable_getnext_ordered(s.scan, BackwardScanDirection);
+	ScanKeyInit(&keys[nkeys], nkeys + 1, BTLessStrategyNumber, F_INT4LT,
+				Int32GetDatum(below));
+	mk_rows_begin_keys(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, snapshot,
+					   nkeys + 1, keys);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
-	{
-		bool isnull;
-		Datum metadata = heap_getattr(tuple, Anum_progress_metadata,
-									  RelationGetDescr(s.rel), &isnull);
-
-		result->number =
-			DatumGetInt64(mk_progress_column(&s, tuple, Anum_progress_number));
-		result->next_offset = DatumGetInt64(
-			mk_progress_column(&s, tuple, Anum_progress_next_offset));
-		if (!isnull)
-			result->metadata = TextDatumGetCString(metadata);
-	}
-	mk_progress_scan_end(&s);
-	return tuple != NULL;
-}
-
-void
-mk_progress_commit(int32 group_no, int32 topic_id, int32 partition,
-				   const MkCommitted *previous, int64 next_offset,
-				   const char *metadata, TimestampTz now)
-{
-	Relation rel =
-		table_open(mk_catalog_relid(MK_REL_GROUP_PROGRESS), RowExclusiveLock);
-	Datum values[Natts_progress] = {0};
-	bool nulls[Natts_progress] = {0};
-	HeapTuple tuple;
-
-	values[Anum_progress_group_no - 1] = Int32GetDatum(group_no);
-	values[Anum_progress_topic_id - 1] = Int32GetDatum(topic_id);
-	values[Anum_progress_partition - 1] = Int32GetDatum(partition);
-	values[Anum_progress_number - 1] = Int64GetDatum(previous->number + 1);
-	values[Anum_progress_next_offset - 1] = Int64GetDatum(next_offset);
-	if (metadata != NULL)
-		values[Anum_progress_metadata - 1] = CStringGetTextDatum(metadata);
-	else
-		nulls[Anum_progress_metadata - 1] = true;
-	values[Anum_progress_committed_at - 1] = TimestampTzGetDatum(now);
-	tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
-	CatalogTupleInsert(rel, tuple);
-	heap_freetuple(tuple);
-	table_close(rel, NoLock);
+		found = mk_int32(&rows, tuple, nkeys + 1);
+	mk_rows_end(&rows);
+	return found;
 }
 
 List *
 mk_progress_topics(int32 group_no, Snapshot snapshot)
 {
-	MkProgressScan s;
-	HeapTuple tuple;
 	List *topics = NIL;
+	int32 topic_id = PG_INT32_MAX;
 
-	/* in the order of the key, so the same ones follow each other */
-	mk_progress_scan_begin(&s, snapshot, 1, &group_no);
-	while ((tuple = systable_getnext_ordered(s.scan, ForwardScanDirection)) !=
-		   NULL)
-	{
-		int32 topic_id = DatumGetInt32(
-			mk_progress_column(&s, tuple, Anum_progress_topic_id));
-
-		if (topics == NIL || llast_int(topics) != topic_id)
-			topics = lappend_int(topics, topic_id);
-	}
-	mk_progress_scan_end(&s);
+	while ((topic_id = mk_progress_below(1, &group_no, topic_id, snapshot)) >=
+		   0)
+		topics = lcons_int(topic_id, topics);
 	return topics;
 }
 
 void
-mk_progress_scan_topic(int32 topic_id, Snapshot snapshot, MkCommittedSink sink,
+mk_progress_delete_topic(int32 topic_id)
+{
+	int32 group_no = PG_INT32_MAX;
+
+	while ((group_no = mk_progress_below(0, NULL, group_no, NULL)) >= 0)
+	{
+		const int32 keys[] = {group_no, topic_id};
+
+		mk_relation_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
+							   lengthof(keys), keys);
+	}
+}
+
+void
+mk_progress_delete_group(int32 group_no)
+{
+	mk_relation_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 1, &group_no);
+}
+
+void
+mk_progress_scan_topic(int32 topic_id, Snapshot snapshot, MkProgressSink sink,
 					   void *arg)
 {
-	MkProgressScan s;
-	HeapTuple tuple;
-	int32 last_group = 0;
-	int32 last_partition = -1;
+	int32 group_no = PG_INT32_MAX;
 
-	/* backwards, so the newest of each comes first */
-	mk_progress_scan_begin(&s, snapshot, 0, NULL);
-	while ((tuple = systable_getnext_ordered(s.scan, BackwardScanDirection)) !=
-		   NULL)
+	while ((group_no = mk_progress_below(0, NULL, group_no, snapshot)) >= 0)
 	{
-		int32 group_no;
-		int32 partition;
+		const int32 keys[] = {group_no, topic_id};
+		int32 partition = PG_INT32_MAX;
 
-		if (DatumGetInt32(mk_progress_column(
-				&s, tuple, Anum_progress_topic_id)) != topic_id)
-			continue;
-		group_no = DatumGetInt32(
-			mk_progress_column(&s, tuple, Anum_progress_group_no));
-		partition = DatumGetInt32(
-			mk_progress_column(&s, tuple, Anum_progress_partition));
-		if (group_no == last_group && partition == last_partition)
-			continue;
-		last_group = group_no;
-		last_partition = partition;
-		sink(group_no, partition,
-			 DatumGetInt64(
-				 mk_progress_column(&s, tuple, Anum_progress_next_offset)),
-			 arg);
+		while ((partition = mk_progress_below(lengthof(keys), keys, partition,
+											  snapshot)) >= 0)
+		{
+			MkProgress progress;
+
+			mk_progress_get(group_no, topic_id, partition, snapshot, &progress);
+			sink(group_no, partition, &progress, arg);
+		}
 	}
-	mk_progress_scan_end(&s);
+}
+
+/* ---------------------------------------------------------------------------
+ * Heartbeats
+ */
+
+static TimestampTz
+mk_heartbeat(int32 member_no, bool polled)
+{
+	const int32 keys[] = {member_no, polled};
+	MkRows rows;
+	HeapTuple tuple;
+	TimestampTz at = DT_NOBEGIN;
+
+	mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, NULL,
+				  lengthof(keys), keys);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
+	if (tuple != NULL)
+		at = DatumGetTimestampTz(
+			mk_rows_column(&rows, tuple, Anum_heartbeat_at));
+	mk_rows_end(&rows);
+	return at;
+}
+
+void
+mk_progress_heartbeats(int32 member_no, TimestampTz *seen, TimestampTz *polled)
+{
+	*polled = mk_heartbeat(member_no, true);
+	*seen = Max(mk_heartbeat(member_no, false), *polled);
+}
+
+void
+mk_progress_put_heartbeat(int32 member_no, bool polled, TimestampTz at)
+{
+	Datum values[Natts_heartbeat];
+	bool nulls[Natts_heartbeat] = {0};
+
+	values[Anum_heartbeat_member_no - 1] = Int32GetDatum(member_no);
+	values[Anum_heartbeat_polled - 1] = Int32GetDatum(polled);
+	values[Anum_heartbeat_at - 1] = TimestampTzGetDatum(at);
+	mk_relation_insert(MK_REL_HEARTBEAT, NULL, values, nulls);
+}
+
+void
+mk_progress_delete_heartbeats(int32 member_no)
+{
+	mk_relation_delete_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
+						   &member_no);
 }

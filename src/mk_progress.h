@@ -2,8 +2,8 @@
  * mk_progress.h
  *		State that changes with every call, kept newest first.
  *
- * Each change is a new row whose key ends in a number that grows by one; the
- * state is the row of the greatest number.  Nothing is updated in place.
+ * Each change is a new row whose key ends in a number that grows; the state is
+ * the row of the greatest number.  Nothing is updated in place.
  */
 #ifndef MK_PROGRESS_H
 #define MK_PROGRESS_H
@@ -12,42 +12,66 @@
 #include "nodes/pg_list.h"
 #include "utils/snapshot.h"
 
-#include "mk_catalog.h"
-
-/* A committed offset of a group. */
-typedef struct MkCommitted
+/* How far a group has come in a partition. */
+typedef struct MkProgress
 {
-	int64 number; /* 0 if there is none yet */
-	int64 next_offset;
-	char *metadata; /* NULL if none */
-} MkCommitted;
+	int64 number; /* 0 if there is no row yet */
+
+	int64 committed; /* -1: none */
+	char *metadata; /* NULL: none */
+	TimestampTz committed_at;
+	char *committed_by; /* a member id, NULL: a plain consumer */
+	int32 committed_generation;
+
+	/* of the member that got the partition in this generation */
+	int32 member_no; /* 0: none */
+	int32 generation;
+	int64 position; /* -1: at the committed offset */
+	int64 turn;
+	bool paused;
+} MkProgress;
 
 /*
- * The newest committed offset that the snapshot sees (NULL: the newest of
- * all); false, and number 0, if there is none.
+ * The newest row that the snapshot sees (NULL: the newest of all); false, and
+ * number 0, if there is none.  Its strings are palloc'd.
  */
-extern bool
-mk_progress_committed(int32 group_no, int32 topic_id, int32 partition,
-					  Snapshot snapshot, MkCommitted *result);
+extern bool mk_progress_get(int32 group_no, int32 topic_id, int32 partition,
+							Snapshot snapshot, MkProgress *progress);
 
 /*
- * Adds the next one after "previous".  The caller holds
- * mk_lock_group_partition, so that the number is free.
+ * Adds the next row after the one that "progress" was read from, and sets its
+ * number.  The caller keeps others from adding the same.
  */
-extern void mk_progress_commit(int32 group_no, int32 topic_id, int32 partition,
-							   const MkCommitted *previous, int64 next_offset,
-							   const char *metadata, TimestampTz now);
+extern void mk_progress_put(int32 group_no, int32 topic_id, int32 partition,
+							MkProgress *progress);
 
-/* The topics in which a group has committed offsets: a list of numbers. */
+/*
+ * The topics in which a group has rows: a list of numbers, ascending.  One look
+ * for each of them, however many rows there are.
+ */
 extern List *mk_progress_topics(int32 group_no, Snapshot snapshot);
 
+/* Removes all rows of a topic, or of a group. */
+extern void mk_progress_delete_topic(int32 topic_id);
+extern void mk_progress_delete_group(int32 group_no);
+
 /*
- * Calls back for each group's newest committed offset of a partition; for
+ * Calls back for the newest row of each group and partition of a topic; for
  * check_topic.
  */
-typedef void (*MkCommittedSink)(int32 group_no, int32 partition,
-								int64 next_offset, void *arg);
+typedef void (*MkProgressSink)(int32 group_no, int32 partition,
+							   const MkProgress *progress, void *arg);
 extern void mk_progress_scan_topic(int32 topic_id, Snapshot snapshot,
-								   MkCommittedSink sink, void *arg);
+								   MkProgressSink sink, void *arg);
+
+/*
+ * When a member was heard of last, and when it polled last.  Polling counts as
+ * being heard of.
+ */
+extern void
+mk_progress_heartbeats(int32 member_no, TimestampTz *seen, TimestampTz *polled);
+extern void
+mk_progress_put_heartbeat(int32 member_no, bool polled, TimestampTz at);
+extern void mk_progress_delete_heartbeats(int32 member_no);
 
 #endif /* MK_PROGRESS_H */

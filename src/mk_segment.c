@@ -94,7 +94,7 @@ mk_segment_relid(const MkTopic *topic, int32 partition, int64 segment)
 
 	snprintf(name, sizeof(name), "p%d_%d_" INT64_FORMAT, topic->topic_id,
 			 partition, segment);
-	return get_relname_relid(name, mk_catalog_data_namespace());
+	return get_relname_relid(name, mk_relation_data_namespace());
 }
 
 static Oid
@@ -103,7 +103,7 @@ mk_partition_relid(const MkTopic *topic, int32 partition)
 	char name[NAMEDATALEN];
 
 	snprintf(name, sizeof(name), "p%d_%d", topic->topic_id, partition);
-	return get_relname_relid(name, mk_catalog_data_namespace());
+	return get_relname_relid(name, mk_relation_data_namespace());
 }
 
 /* ---------------------------------------------------------------------------

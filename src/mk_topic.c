@@ -29,6 +29,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_murmur2.h"
+#include "mk_progress.h"
 #include "mk_segment.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
@@ -51,7 +52,7 @@ mk_topic_not_found(const char *name)
 static MkTopic *
 mk_topic_find(const char *name)
 {
-	Oid relid = get_relname_relid(name, mk_catalog_topics_namespace());
+	Oid relid = get_relname_relid(name, mk_relation_topics_namespace());
 	MkTopic *topic;
 
 	if (!OidIsValid(relid))
@@ -62,7 +63,7 @@ mk_topic_find(const char *name)
 		/* it may just be dropped, and even made again: wait for that */
 		LockRelationOid(relid, AccessShareLock);
 		UnlockRelationOid(relid, AccessShareLock);
-		if (relid != get_relname_relid(name, mk_catalog_topics_namespace()))
+		if (relid != get_relname_relid(name, mk_relation_topics_namespace()))
 			return mk_topic_find(name);
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -165,6 +166,12 @@ MkTopic *
 mk_topic_get_monitored(const char *name, int length, AclMode mode)
 {
 	return mk_topic_get_internal(name, length, mode, true);
+}
+
+void
+mk_topic_check_readable(MkTopic *topic)
+{
+	mk_topic_check_right(topic, ACL_SELECT, false);
 }
 
 bool
@@ -282,7 +289,7 @@ void
 mk_topic_create(const char *name, const MkTopicOptions *options,
 				bool if_not_exists)
 {
-	Oid namespace = mk_catalog_topics_namespace();
+	Oid namespace = mk_relation_topics_namespace();
 	char *table = psprintf("minikafka_topics.%s", quote_identifier(name));
 	Oid relid;
 	MkTopic *topic;
@@ -324,7 +331,7 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 		quote_identifier(GetUserNameFromId(GetUserId(), false)));
 	mk_segment_refuse_writes(table);
 	relid = get_relname_relid(name, namespace);
-	mk_catalog_topic_insert(mk_catalog_new_topic_id(), relid,
+	mk_catalog_topic_insert(mk_relation_next(MK_REL_TOPIC_ID_SEQ), relid,
 							options->partitions, options->partitioner,
 							options->segment_records,
 							options->max_message_bytes, mk_clock_now());
@@ -373,7 +380,7 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 		mk_topic_check_owner(topic);
 		LockRelationOid(topic->relid, ShareUpdateExclusiveLock);
 		if (topic->relid ==
-				get_relname_relid(name, mk_catalog_topics_namespace()) &&
+				get_relname_relid(name, mk_relation_topics_namespace()) &&
 			mk_catalog_topic(topic->relid) != NULL)
 		{
 			mk_topic_check_owner(topic);
@@ -457,6 +464,7 @@ mk_topic_drop(const char *name, bool if_exists)
 					quote_identifier(name));
 	for (int32 i = 0; i < topic->npartitions; i++)
 		mk_segment_drop_partition(topic, i);
+	mk_progress_delete_topic(topic->topic_id);
 	mk_catalog_topic_delete(topic->topic_id);
 }
 

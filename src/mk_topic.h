@@ -26,6 +26,9 @@ extern MkTopic *mk_topic_get(const char *name, int length, AclMode mode);
 extern MkTopic *
 mk_topic_get_monitored(const char *name, int length, AclMode mode);
 
+/* 42501 or 0A000 unless the caller may read the topic. */
+extern void mk_topic_check_readable(MkTopic *topic);
+
 /* Whether the caller may see how far the topic's records go. */
 extern bool mk_topic_is_visible(const MkTopic *topic);
 

@@ -5,6 +5,7 @@
  */
 CREATE SEQUENCE minikafka.topic_id AS integer;
 CREATE SEQUENCE minikafka.group_no AS integer;
+CREATE SEQUENCE minikafka.member_no AS integer;
 
 -- A topic: its table is its name, its owner and its rights.
 CREATE TABLE minikafka.topic (
@@ -36,29 +37,85 @@ CREATE TABLE minikafka.segment (
 	PRIMARY KEY (topic_id, partition, segment)
 );
 
+-- A group, also one that was deleted (then without an owner): so that its
+-- generation never goes back.  Settings are NULL before the first member.
 CREATE TABLE minikafka.consumer_group (
-	group_no integer PRIMARY KEY,
-	group_id text COLLATE "C" NOT NULL UNIQUE,
-	owner name NOT NULL
+	group_id text COLLATE "C" PRIMARY KEY,
+	group_no integer NOT NULL,
+	owner name NOT NULL,
+	generation integer NOT NULL,
+	version bigint NOT NULL,
+	assignor text,
+	protocol text
 );
 
--- Newest first: the committed offset is the row of the greatest number.
+CREATE TABLE minikafka.group_grant (
+	group_no integer,
+	grantee name,
+	PRIMARY KEY (group_no, grantee)
+);
+
+-- A member of a group; for a while also one that was removed, and why.
+CREATE TABLE minikafka.group_member (
+	group_no integer,
+	member_id text COLLATE "C",
+	member_no integer NOT NULL,
+	instance_id text COLLATE "C",
+	topics text[] NOT NULL,
+	auto_offset_reset text NOT NULL,
+	session_timeout interval NOT NULL,
+	max_poll_interval interval NOT NULL,
+	rebalance_timeout interval NOT NULL,
+	removed_at timestamptz,
+	removed_why text,
+	PRIMARY KEY (group_no, member_id)
+);
+
+-- Who has a partition, and who is to have it.
+CREATE TABLE minikafka.group_assignment (
+	group_no integer,
+	topic_id integer,
+	partition integer,
+	owner integer NOT NULL,
+	generation integer NOT NULL,
+	target integer NOT NULL,
+	handover_at timestamptz,
+	PRIMARY KEY (group_no, topic_id, partition)
+);
+
+-- Newest first: what holds is the row of the greatest number.
 CREATE TABLE minikafka.group_progress (
 	group_no integer,
 	topic_id integer,
 	partition integer,
 	number bigint,
-	next_offset bigint NOT NULL,
+	next_offset bigint,
 	metadata text,
-	committed_at timestamptz NOT NULL,
+	committed_at timestamptz,
+	committed_by text,
+	committed_generation integer,
+	member_no integer NOT NULL,
+	generation integer NOT NULL,
+	position bigint,
+	turn bigint NOT NULL,
+	paused boolean NOT NULL,
 	PRIMARY KEY (group_no, topic_id, partition, number)
 );
+
+-- Newest first too; two sessions of a member may add the same.
+CREATE TABLE minikafka.member_heartbeat (
+	member_no integer NOT NULL,
+	polled integer NOT NULL,
+	at timestamptz NOT NULL
+);
+CREATE INDEX member_heartbeat_idx ON minikafka.member_heartbeat (member_no, polled, at);
 
 COMMENT ON SCHEMA minikafka IS 'functions, views and catalog of minikafka';
 COMMENT ON SCHEMA minikafka_topics IS 'the topics of minikafka, a partitioned table each';
 COMMENT ON SCHEMA minikafka_data IS 'the partitions and segments of the topics of minikafka';
 COMMENT ON SEQUENCE minikafka.topic_id IS 'numbers of topics';
 COMMENT ON SEQUENCE minikafka.group_no IS 'numbers of groups';
+COMMENT ON SEQUENCE minikafka.member_no IS 'numbers of members: a new one at each join';
 
 COMMENT ON TABLE minikafka.topic IS 'catalog: topics';
 COMMENT ON COLUMN minikafka.topic.topic_id IS 'number of the topic, in the names of its tables';
@@ -83,19 +140,61 @@ COMMENT ON COLUMN minikafka.segment.topic_id IS 'number of the topic';
 COMMENT ON COLUMN minikafka.segment.partition IS 'number of the partition';
 COMMENT ON COLUMN minikafka.segment.segment IS 'number of the segment: its first offset divided by segment_records';
 
-COMMENT ON TABLE minikafka.consumer_group IS 'catalog: consumer groups';
-COMMENT ON COLUMN minikafka.consumer_group.group_no IS 'number of the group';
+COMMENT ON TABLE minikafka.consumer_group IS 'catalog: consumer groups, also deleted ones';
 COMMENT ON COLUMN minikafka.consumer_group.group_id IS 'name of the group';
-COMMENT ON COLUMN minikafka.consumer_group.owner IS 'role that used the group first';
+COMMENT ON COLUMN minikafka.consumer_group.group_no IS 'number of the group: a new one when it is made again';
+COMMENT ON COLUMN minikafka.consumer_group.owner IS 'role that used the group first; empty: the group was deleted';
+COMMENT ON COLUMN minikafka.consumer_group.generation IS 'grows by one with each rebalance';
+COMMENT ON COLUMN minikafka.consumer_group.version IS 'grows by one with each change to the group, its members or their assignment';
+COMMENT ON COLUMN minikafka.consumer_group.assignor IS 'sticky, range or roundrobin';
+COMMENT ON COLUMN minikafka.consumer_group.protocol IS 'cooperative or eager';
 
-COMMENT ON TABLE minikafka.group_progress IS 'committed offsets: the row of the greatest number counts';
+COMMENT ON TABLE minikafka.group_grant IS 'catalog: roles that may use a group, besides its owner';
+COMMENT ON COLUMN minikafka.group_grant.group_no IS 'number of the group';
+COMMENT ON COLUMN minikafka.group_grant.grantee IS 'role';
+
+COMMENT ON TABLE minikafka.group_member IS 'catalog: members of groups, for a while also removed ones';
+COMMENT ON COLUMN minikafka.group_member.group_no IS 'number of the group';
+COMMENT ON COLUMN minikafka.group_member.member_id IS 'name of the member';
+COMMENT ON COLUMN minikafka.group_member.member_no IS 'number of the member in this incarnation: a new one at each join';
+COMMENT ON COLUMN minikafka.group_member.instance_id IS 'name of the instance, of a static member';
+COMMENT ON COLUMN minikafka.group_member.topics IS 'topics that it subscribes to';
+COMMENT ON COLUMN minikafka.group_member.auto_offset_reset IS 'where it starts without a committed offset: earliest, latest or none';
+COMMENT ON COLUMN minikafka.group_member.session_timeout IS 'how long it may not be heard of';
+COMMENT ON COLUMN minikafka.group_member.max_poll_interval IS 'how long it may not poll';
+COMMENT ON COLUMN minikafka.group_member.rebalance_timeout IS 'how long it may keep a partition that is to move';
+COMMENT ON COLUMN minikafka.group_member.removed_at IS 'when it was removed';
+COMMENT ON COLUMN minikafka.group_member.removed_why IS 'left, fenced, session_timeout or max_poll_interval';
+
+COMMENT ON TABLE minikafka.group_assignment IS 'catalog: partitions of members';
+COMMENT ON COLUMN minikafka.group_assignment.group_no IS 'number of the group';
+COMMENT ON COLUMN minikafka.group_assignment.topic_id IS 'number of the topic';
+COMMENT ON COLUMN minikafka.group_assignment.partition IS 'number of the partition';
+COMMENT ON COLUMN minikafka.group_assignment.owner IS 'number of the member that has it';
+COMMENT ON COLUMN minikafka.group_assignment.generation IS 'generation in which it got it; in an eager group that of the group counts';
+COMMENT ON COLUMN minikafka.group_assignment.target IS 'number of the member that is to have it';
+COMMENT ON COLUMN minikafka.group_assignment.handover_at IS 'when it moves at the latest, if it is to move';
+
+COMMENT ON TABLE minikafka.group_progress IS 'committed offsets and positions: the row of the greatest number counts';
 COMMENT ON COLUMN minikafka.group_progress.group_no IS 'number of the group';
 COMMENT ON COLUMN minikafka.group_progress.topic_id IS 'number of the topic';
 COMMENT ON COLUMN minikafka.group_progress.partition IS 'number of the partition';
-COMMENT ON COLUMN minikafka.group_progress.number IS 'grows by one with each commit';
-COMMENT ON COLUMN minikafka.group_progress.next_offset IS 'offset to read next';
+COMMENT ON COLUMN minikafka.group_progress.number IS 'grows by one with each change';
+COMMENT ON COLUMN minikafka.group_progress.next_offset IS 'committed offset: the one to read next; NULL: none';
 COMMENT ON COLUMN minikafka.group_progress.metadata IS 'what the consumer noted with it';
 COMMENT ON COLUMN minikafka.group_progress.committed_at IS 'when it was committed';
+COMMENT ON COLUMN minikafka.group_progress.committed_by IS 'member that committed it; NULL: a plain consumer';
+COMMENT ON COLUMN minikafka.group_progress.committed_generation IS 'generation in which it was committed';
+COMMENT ON COLUMN minikafka.group_progress.member_no IS 'number of the member that the rest is about; 0: none';
+COMMENT ON COLUMN minikafka.group_progress.generation IS 'generation in which that member got the partition';
+COMMENT ON COLUMN minikafka.group_progress.position IS 'where it polls next; NULL: at the committed offset';
+COMMENT ON COLUMN minikafka.group_progress.turn IS 'which of its partitions is polled next: that of the least turn';
+COMMENT ON COLUMN minikafka.group_progress.paused IS 'whether it has paused the partition';
+
+COMMENT ON TABLE minikafka.member_heartbeat IS 'when members were heard of: the newest rows count';
+COMMENT ON COLUMN minikafka.member_heartbeat.member_no IS 'number of the member';
+COMMENT ON COLUMN minikafka.member_heartbeat.polled IS '1: it polled; 0: it was heard of otherwise';
+COMMENT ON COLUMN minikafka.member_heartbeat.at IS 'when';
 
 -- A topic's row outlives a DROP TABLE of its table; a dump must not keep it,
 -- since the number that it would show could be another table elsewhere.
@@ -103,6 +202,11 @@ SELECT pg_extension_config_dump('minikafka.topic', 'WHERE EXISTS (SELECT FROM pg
 SELECT pg_extension_config_dump('minikafka.partition', '');
 SELECT pg_extension_config_dump('minikafka.segment', '');
 SELECT pg_extension_config_dump('minikafka.consumer_group', '');
+SELECT pg_extension_config_dump('minikafka.group_grant', '');
+SELECT pg_extension_config_dump('minikafka.group_member', '');
+SELECT pg_extension_config_dump('minikafka.group_assignment', '');
 SELECT pg_extension_config_dump('minikafka.group_progress', '');
+SELECT pg_extension_config_dump('minikafka.member_heartbeat', '');
 SELECT pg_extension_config_dump('minikafka.topic_id', '');
 SELECT pg_extension_config_dump('minikafka.group_no', '');
+SELECT pg_extension_config_dump('minikafka.member_no', '');

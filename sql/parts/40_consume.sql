@@ -1,4 +1,4 @@
-/* Reading, and plain consumers */
+/* Reading */
 
 CREATE TYPE minikafka.record AS (
 	topic text,
@@ -91,39 +91,3 @@ RETURNS bigint LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'minikafka_offset_for_time';
 COMMENT ON FUNCTION minikafka.offset_for_time(text, integer, timestamptz) IS
 'The offset of the first record of a partition that was appended at or after ts; NULL if there is none.';
-
-CREATE FUNCTION minikafka.commit_offset(
-	group_id text,
-	topic text,
-	partition integer,
-	next_offset bigint,
-	metadata text DEFAULT NULL,
-	member_id text DEFAULT NULL,
-	generation integer DEFAULT NULL)
-RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_commit_offset';
-COMMENT ON FUNCTION minikafka.commit_offset(text, text, integer, bigint, text, text, integer) IS
-'Notes that the group has read the partition up to, and without, next_offset; takes effect with the transaction. The first use makes the group, which then belongs to the caller. Needs SELECT on the topic. Errors: 22023 outside [0, end], 42501 another role''s group, 42704, 54000 metadata above 4096 bytes, 0A000 for member_id and generation, which are not supported yet.';
-
-CREATE FUNCTION minikafka.committed(group_id text, topic text, partition integer)
-RETURNS bigint LANGUAGE c STABLE PARALLEL RESTRICTED
-AS 'MODULE_PATHNAME', 'minikafka_committed';
-COMMENT ON FUNCTION minikafka.committed(text, text, integer) IS
-'The committed offset of a group in a partition, NULL if none; a transaction sees its own. Needs SELECT on the topic and the group, or membership in pg_monitor.';
-
-CREATE TYPE minikafka.partition_lag AS (
-	topic text,
-	partition integer,
-	log_start_offset bigint,
-	end_offset bigint,
-	committed_offset bigint,
-	lag bigint,
-	time_lag interval,
-	member_id text);
-COMMENT ON TYPE minikafka.partition_lag IS 'The lag of a group in a partition, as lag() returns it.';
-
-CREATE FUNCTION minikafka.lag(group_id text, topic text DEFAULT NULL)
-RETURNS SETOF minikafka.partition_lag
-LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
-AS 'MODULE_PATHNAME', 'minikafka_lag';
-COMMENT ON FUNCTION minikafka.lag(text, text) IS
-'How far a group is behind, for each partition of a topic (NULL: of all topics in which it has committed): lag = end - max(committed, log start), in records; time_lag = age of the oldest unread record. Needs SELECT on the topic and the group, or membership in pg_monitor; with NULL, topics without that right are left out, and the columns of one that cannot be read (altered by hand) are NULL. Errors: 42704 unknown group or topic, 42501.';

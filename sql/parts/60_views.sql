@@ -59,3 +59,113 @@ COMMENT ON COLUMN minikafka.partitions.log_start_offset IS 'first offset that ca
 COMMENT ON COLUMN minikafka.partitions.end_offset IS 'first offset that is not decided yet; NULL for a topic that cannot be read';
 COMMENT ON COLUMN minikafka.partitions.segments IS 'number of segment tables';
 COMMENT ON COLUMN minikafka.partitions.bytes IS 'bytes on disk, with indexes and TOAST';
+
+CREATE VIEW minikafka.groups WITH (security_barrier) AS
+SELECT g.group_id,
+	g.generation,
+	CASE WHEN m.members = 0 THEN 'Empty'
+		WHEN EXISTS (SELECT FROM minikafka.group_assignment a WHERE a.group_no = g.group_no AND a.owner <> a.target) THEN 'Reconciling'
+		ELSE 'Stable' END AS state,
+	g.assignor,
+	g.protocol,
+	m.members,
+	g.owner::text AS owner
+FROM minikafka.consumer_group g
+CROSS JOIN LATERAL (
+	SELECT pg_catalog.count(*)::integer AS members
+	FROM minikafka.group_member m
+	WHERE m.group_no = g.group_no AND m.removed_at IS NULL) m
+WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
+COMMENT ON VIEW minikafka.groups IS 'The groups that the role has a right to.';
+COMMENT ON COLUMN minikafka.groups.group_id IS 'name of the group';
+COMMENT ON COLUMN minikafka.groups.generation IS 'grows by one with each rebalance';
+COMMENT ON COLUMN minikafka.groups.state IS 'Empty: no members; Reconciling: a partition is still to move; Stable';
+COMMENT ON COLUMN minikafka.groups.assignor IS 'sticky, range or roundrobin; NULL before the first member';
+COMMENT ON COLUMN minikafka.groups.protocol IS 'cooperative or eager; NULL before the first member';
+COMMENT ON COLUMN minikafka.groups.members IS 'number of members, also of those whose timeouts have passed and nobody has noticed';
+COMMENT ON COLUMN minikafka.groups.owner IS 'role that used the group first';
+
+CREATE VIEW minikafka.group_members WITH (security_barrier) AS
+SELECT g.group_id,
+	m.member_id,
+	m.instance_id,
+	m.topics,
+	(SELECT pg_catalog.count(*)::integer
+		FROM minikafka.group_assignment a
+		WHERE a.group_no = m.group_no AND a.owner = m.member_no) AS partitions,
+	GREATEST(h.seen, h.polled) AS last_seen,
+	h.polled AS last_poll,
+	EXISTS (
+		SELECT FROM pg_catalog.pg_locks l
+		WHERE l.locktype = 'advisory' AND l.objsubid = 19785
+			AND l.classid = m.member_no::oid
+			AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())) AS in_transaction
+FROM minikafka.consumer_group g
+JOIN minikafka.group_member m ON m.group_no = g.group_no
+CROSS JOIN LATERAL (
+	SELECT (SELECT pg_catalog.max(b.at) FROM minikafka.member_heartbeat b WHERE b.member_no = m.member_no AND b.polled = 0) AS seen,
+		(SELECT pg_catalog.max(b.at) FROM minikafka.member_heartbeat b WHERE b.member_no = m.member_no AND b.polled = 1) AS polled) h
+WHERE m.removed_at IS NULL AND g.owner <> '' AND minikafka.group_is_visible(g.group_id);
+COMMENT ON VIEW minikafka.group_members IS 'The members of the groups that the role has a right to.';
+COMMENT ON COLUMN minikafka.group_members.group_id IS 'name of the group';
+COMMENT ON COLUMN minikafka.group_members.member_id IS 'name of the member';
+COMMENT ON COLUMN minikafka.group_members.instance_id IS 'name of the instance, of a static member';
+COMMENT ON COLUMN minikafka.group_members.topics IS 'topics that it subscribes to';
+COMMENT ON COLUMN minikafka.group_members.partitions IS 'number of partitions that it has';
+COMMENT ON COLUMN minikafka.group_members.last_seen IS 'when it was heard of last; written at most once per tenth of its timeouts';
+COMMENT ON COLUMN minikafka.group_members.last_poll IS 'when it polled last; the same holds';
+COMMENT ON COLUMN minikafka.group_members.in_transaction IS 'whether a transaction that has polled for it is in progress';
+
+CREATE VIEW minikafka.group_offsets WITH (security_barrier) AS
+SELECT g.group_id,
+	c.relname::text AS topic,
+	p.partition,
+	o.next_offset AS "offset",
+	o.metadata,
+	o.committed_at,
+	o.committed_by AS member_id,
+	NULLIF(o.committed_generation, -1) AS generation
+FROM minikafka.consumer_group g
+CROSS JOIN minikafka.topic t
+JOIN pg_catalog.pg_class c ON c.oid = t.rel
+JOIN minikafka.partition p ON p.topic_id = t.topic_id
+CROSS JOIN LATERAL (
+	SELECT o.*
+	FROM minikafka.group_progress o
+	WHERE o.group_no = g.group_no AND o.topic_id = t.topic_id AND o.partition = p.partition
+	ORDER BY o.number DESC LIMIT 1) o
+WHERE o.next_offset IS NOT NULL AND g.owner <> '' AND minikafka.group_is_visible(g.group_id)
+	AND (pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.pg_has_role('pg_monitor', 'USAGE'));
+COMMENT ON VIEW minikafka.group_offsets IS 'The committed offsets of the groups that the role has a right to, in topics that it may read.';
+COMMENT ON COLUMN minikafka.group_offsets.group_id IS 'name of the group';
+COMMENT ON COLUMN minikafka.group_offsets.topic IS 'name of the topic';
+COMMENT ON COLUMN minikafka.group_offsets.partition IS 'number of the partition';
+COMMENT ON COLUMN minikafka.group_offsets."offset" IS 'committed offset: the one to read next';
+COMMENT ON COLUMN minikafka.group_offsets.metadata IS 'what the consumer noted with it';
+COMMENT ON COLUMN minikafka.group_offsets.committed_at IS 'when it was committed';
+COMMENT ON COLUMN minikafka.group_offsets.member_id IS 'member that committed it, NULL for a plain consumer';
+COMMENT ON COLUMN minikafka.group_offsets.generation IS 'generation in which it was committed, NULL for a plain consumer';
+
+CREATE VIEW minikafka.consumer_lag WITH (security_barrier) AS
+SELECT g.group_id,
+	l.topic,
+	l.partition,
+	l.log_start_offset,
+	l.end_offset,
+	l.committed_offset,
+	l.lag,
+	l.time_lag,
+	l.member_id
+FROM minikafka.consumer_group g
+CROSS JOIN LATERAL minikafka.lag(g.group_id) l
+WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
+COMMENT ON VIEW minikafka.consumer_lag IS 'How far the groups that the role has a right to are behind, in topics that it may read.';
+COMMENT ON COLUMN minikafka.consumer_lag.group_id IS 'name of the group';
+COMMENT ON COLUMN minikafka.consumer_lag.topic IS 'name of the topic';
+COMMENT ON COLUMN minikafka.consumer_lag.partition IS 'number of the partition';
+COMMENT ON COLUMN minikafka.consumer_lag.log_start_offset IS 'first offset that can be read; NULL for a topic that cannot be read';
+COMMENT ON COLUMN minikafka.consumer_lag.end_offset IS 'first offset that is not decided yet';
+COMMENT ON COLUMN minikafka.consumer_lag.committed_offset IS 'committed offset, NULL if none';
+COMMENT ON COLUMN minikafka.consumer_lag.lag IS 'unread records: end - max(committed, log start)';
+COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record, zero when caught up';
+COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition, NULL if none';

@@ -6,9 +6,10 @@
  *	schema minikafka, minikafka_topics		USAGE
  *	schema minikafka_data					USAGE: an owner may ALTER his tables
  *	catalog tables, sequences				nothing
- *	views topics, partitions				SELECT: they choose their rows
- *	all functions							EXECUTE: each checks for itself, by
- *											the rights on the topic's table
+ *	all views								SELECT: they choose their rows
+ *	all functions and procedures			EXECUTE: each checks for itself, by
+ *											the rights on the topic's table, and
+ *											whose the group is
  *	refuse_write()							nothing: only triggers need it
  *
  * CREATE on minikafka_topics, the right to make topics, is for the database's
@@ -17,5 +18,6 @@
 GRANT USAGE ON SCHEMA minikafka, minikafka_topics, minikafka_data TO PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA minikafka FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA minikafka FROM PUBLIC;
-GRANT SELECT ON minikafka.topics, minikafka.partitions TO PUBLIC;
+GRANT SELECT ON minikafka.topics, minikafka.partitions, minikafka.groups,
+	minikafka.group_members, minikafka.group_offsets, minikafka.consumer_lag TO PUBLIC;
 REVOKE ALL ON FUNCTION minikafka.refuse_write() FROM PUBLIC;

@@ -1,0 +1,550 @@
+/*
+ * mk_api_group.c
+ *		The SQL functions of groups: members, positions, committed offsets.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "mk_api.h"
+#include "mk_compat.h"
+#include "mk_consumer.h"
+#include "mk_poll.h"
+#include "mk_topic.h"
+#include "mk_try.h"
+#include "mk_xact.h"
+
+/* Enters a function that notes something. */
+static void
+mk_enter_writer(const char *function)
+{
+	mk_api_enter(function);
+	mk_xact_check_writable(function);
+}
+
+static char *
+mk_group_id(FunctionCallInfo fcinfo)
+{
+	return mk_api_id(fcinfo, 0, "group_id");
+}
+
+static char *
+mk_member_id(FunctionCallInfo fcinfo)
+{
+	return mk_api_id(fcinfo, 1, "member_id");
+}
+
+/* ---------------------------------------------------------------------------
+ * Members
+ */
+
+static int
+mk_string_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* The topics that a member subscribes to, those that there are readable. */
+static void
+mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
+{
+	Datum *names;
+	bool *nulls;
+	int n;
+
+	mk_api_require(fcinfo, 1, "topics");
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false,
+					  TYPALIGN_INT, &names, &nulls, &n);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"topics\" must name a topic")));
+	join->topics = palloc(n * sizeof(char *));
+	for (int i = 0; i < n; i++)
+	{
+		MkTopic *topic;
+
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("argument \"topics\" must not contain nulls")));
+		join->topics[i] = TextDatumGetCString(names[i]);
+		mk_topic_check_name(join->topics[i]);
+		topic = mk_catalog_topic_by_name(join->topics[i]);
+		if (topic != NULL)
+			mk_topic_check_readable(topic);
+	}
+	qsort(join->topics, n, sizeof(char *), mk_string_compare);
+	for (int i = 0; i < n; i++)
+		if (i == 0 ||
+			strcmp(join->topics[i], join->topics[join->ntopics - 1]) != 0)
+			join->topics[join->ntopics++] = join->topics[i];
+}
+
+static void
+mk_unknown_setting(const char *setting, const char *value, const char *known)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unknown %s \"%s\"", setting, value),
+			 errhint("There are %s.", known)));
+}
+
+static int64
+mk_join_timeout(FunctionCallInfo fcinfo, int arg, const char *name,
+				int64 default_seconds)
+{
+	return PG_ARGISNULL(arg) ? default_seconds * USECS_PER_SEC
+							 : mk_api_interval(fcinfo, arg, name, 1000);
+}
+
+/*
+ * join_group(group_id, topics, member_id, instance_id, assignor, protocol,
+ * auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout)
+ */
+PG_FUNCTION_INFO_V1(minikafka_join_group);
+Datum
+minikafka_join_group(PG_FUNCTION_ARGS)
+{
+	MkJoin *join;
+	char *name;
+	MemoryContext old;
+
+	mk_enter_writer("join_group()");
+	old = MemoryContextSwitchTo(mk_xact_context());
+	join = palloc0(sizeof(MkJoin));
+	join->group_id = mk_group_id(fcinfo);
+	mk_join_topics(fcinfo, join);
+	if (!PG_ARGISNULL(2))
+		join->member_id = mk_api_id(fcinfo, 2, "member_id");
+	if (!PG_ARGISNULL(3))
+		join->instance_id = mk_api_id(fcinfo, 3, "instance_id");
+
+	join->has_assignor = !PG_ARGISNULL(4);
+	if (join->has_assignor)
+	{
+		name = mk_api_cstring(fcinfo, 4, "assignor");
+		if (!mk_membership_assignor(name, &join->assignor))
+			mk_unknown_setting("assignor", name,
+							   "sticky, range and roundrobin");
+	}
+	join->has_protocol = !PG_ARGISNULL(5);
+	if (join->has_protocol)
+	{
+		name = mk_api_cstring(fcinfo, 5, "protocol");
+		if (!mk_membership_protocol(name, &join->protocol))
+			mk_unknown_setting("protocol", name, "cooperative and eager");
+	}
+	if (!PG_ARGISNULL(6))
+	{
+		name = mk_api_cstring(fcinfo, 6, "auto_offset_reset");
+		if (!mk_membership_reset(name, &join->reset))
+			mk_unknown_setting("auto_offset_reset", name,
+							   "earliest, latest and none");
+	}
+	join->session_timeout = mk_join_timeout(fcinfo, 7, "session_timeout", 45);
+	join->max_poll_interval =
+		mk_join_timeout(fcinfo, 8, "max_poll_interval", 5 * 60);
+	join->rebalance_timeout =
+		mk_join_timeout(fcinfo, 9, "rebalance_timeout", 30);
+	mk_group_join(join);
+	MemoryContextSwitchTo(old);
+	PG_RETURN_TEXT_P(cstring_to_text(join->member_id));
+}
+
+PG_FUNCTION_INFO_V1(minikafka_leave_group);
+Datum
+minikafka_leave_group(PG_FUNCTION_ARGS)
+{
+	mk_enter_writer("leave_group()");
+	mk_group_leave(mk_group_id(fcinfo), mk_member_id(fcinfo));
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_heartbeat);
+Datum
+minikafka_heartbeat(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	MkGroup *group;
+	MkMember *member;
+
+	mk_enter_writer("heartbeat()");
+	group_id = mk_group_id(fcinfo);
+	group = mk_group_find(group_id);
+	member = mk_group_member(group_id, group, mk_member_id(fcinfo), true);
+	mk_group_touch(group, member, MK_TOUCH_HEARTBEAT);
+	PG_RETURN_INT32(group->generation);
+}
+
+static void
+mk_put_row(FunctionCallInfo fcinfo, Datum *values)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	bool nulls[3] = {0};
+
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_assignment);
+Datum
+minikafka_assignment(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	MkGroup *group;
+	MkMember *member;
+
+	mk_api_enter("assignment()");
+	group_id = mk_group_id(fcinfo);
+	group = mk_group_find_monitored(group_id);
+	member = mk_group_member(group_id, group, mk_member_id(fcinfo), false);
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < group->nassignments; i++)
+	{
+		MkAssignment *a = &group->assignments[i];
+		MkTopic *topic;
+
+		/* one that is to move is not read any more */
+		if (a->owner != member->member_no || a->target != a->owner)
+			continue;
+		topic = mk_catalog_topic_by_id(a->topic_id);
+		if (topic != NULL)
+		{
+			Datum values[] = {CStringGetTextDatum(NameStr(topic->name)),
+							  Int32GetDatum(a->partition)};
+
+			mk_put_row(fcinfo, values);
+		}
+	}
+	return (Datum) 0;
+}
+
+/* ---------------------------------------------------------------------------
+ * Positions and committed offsets
+ */
+
+/* The MkOffsetSink: a row of the result. */
+static void
+mk_offset_row(const MkTopic *topic, int32 partition, int64 offset, void *arg)
+{
+	Datum values[] = {CStringGetTextDatum(NameStr(topic->name)),
+					  Int32GetDatum(partition), Int64GetDatum(offset)};
+
+	mk_put_row(arg, values);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_commit);
+Datum
+minikafka_commit(PG_FUNCTION_ARGS)
+{
+	mk_enter_writer("commit()");
+	InitMaterializedSRF(fcinfo, 0);
+	mk_consumer_commit_positions(mk_group_id(fcinfo), mk_member_id(fcinfo),
+								 mk_offset_row, fcinfo);
+	return (Datum) 0;
+}
+
+/*
+ * commit_offset(group_id, topic, partition, next_offset, metadata, member_id,
+ * generation)
+ */
+PG_FUNCTION_INFO_V1(minikafka_commit_offset);
+Datum
+minikafka_commit_offset(PG_FUNCTION_ARGS)
+{
+	MkCommit commit = {0};
+
+	mk_enter_writer("commit_offset()");
+	commit.group_id = mk_group_id(fcinfo);
+	commit.topic = mk_api_topic(fcinfo, 1, ACL_SELECT);
+	commit.partition = mk_api_partition(fcinfo, 2, commit.topic);
+	commit.next_offset = mk_api_int64(fcinfo, 3, "next_offset");
+	if (!PG_ARGISNULL(4))
+		commit.metadata = mk_api_cstring(fcinfo, 4, "metadata");
+	if (commit.metadata != NULL &&
+		strlen(commit.metadata) > MK_CONSUMER_MAX_METADATA)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("metadata of %zu bytes is too large",
+						strlen(commit.metadata)),
+				 errdetail("It may have %d bytes.", MK_CONSUMER_MAX_METADATA)));
+	if (!PG_ARGISNULL(5))
+		commit.member_id = mk_api_id(fcinfo, 5, "member_id");
+	commit.has_generation = !PG_ARGISNULL(6);
+	if (commit.has_generation)
+		commit.generation = PG_GETARG_INT32(6);
+	mk_consumer_commit(&commit);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_committed);
+Datum
+minikafka_committed(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	MkTopic *topic;
+	int64 offset;
+
+	mk_api_enter("committed()");
+	group_id = mk_group_id(fcinfo);
+	topic = mk_api_monitored_topic(fcinfo, 1);
+	offset = mk_consumer_committed(group_id, topic,
+								   mk_api_partition(fcinfo, 2, topic));
+	if (offset < 0)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(offset);
+}
+
+/* reset_offsets(group_id, topic, target) */
+PG_FUNCTION_INFO_V1(minikafka_reset_offsets);
+Datum
+minikafka_reset_offsets(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	MkTopic *topic;
+
+	mk_enter_writer("reset_offsets()");
+	group_id = mk_group_id(fcinfo);
+	topic = mk_api_topic(fcinfo, 1, ACL_SELECT);
+	InitMaterializedSRF(fcinfo, 0);
+	mk_consumer_reset(group_id, topic, mk_api_cstring(fcinfo, 2, "target"),
+					  mk_offset_row, fcinfo);
+	return (Datum) 0;
+}
+
+/* seek(group_id, member_id, topic, partition, next_offset) */
+PG_FUNCTION_INFO_V1(minikafka_seek);
+Datum
+minikafka_seek(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	char *member_id;
+	MkTopic *topic;
+	int64 next_offset;
+
+	mk_enter_writer("seek()");
+	group_id = mk_group_id(fcinfo);
+	member_id = mk_member_id(fcinfo);
+	topic = mk_api_topic(fcinfo, 2, ACL_SELECT);
+	next_offset = mk_api_int64(fcinfo, 4, "next_offset");
+	mk_topic_check_number("next_offset", next_offset, 0, PG_INT64_MAX);
+	mk_consumer_seek(group_id, member_id, topic,
+					 mk_api_partition(fcinfo, 3, topic), next_offset);
+	PG_RETURN_VOID();
+}
+
+/* pause(group_id, member_id, topic, partition), and resume() */
+static Datum
+mk_pause(FunctionCallInfo fcinfo, bool pause)
+{
+	char *group_id;
+	char *member_id;
+	MkTopic *topic;
+
+	mk_enter_writer(pause ? "pause()" : "resume()");
+	group_id = mk_group_id(fcinfo);
+	member_id = mk_member_id(fcinfo);
+	topic = mk_api_topic(fcinfo, 2, ACL_SELECT);
+	mk_consumer_pause(group_id, member_id, topic,
+					  mk_api_partition(fcinfo, 3, topic), pause);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_pause);
+Datum
+minikafka_pause(PG_FUNCTION_ARGS)
+{
+	return mk_pause(fcinfo, true);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_resume);
+Datum
+minikafka_resume(PG_FUNCTION_ARGS)
+{
+	return mk_pause(fcinfo, false);
+}
+
+/* ---------------------------------------------------------------------------
+ * Groups
+ */
+
+PG_FUNCTION_INFO_V1(minikafka_delete_group);
+Datum
+minikafka_delete_group(PG_FUNCTION_ARGS)
+{
+	mk_enter_writer("delete_group()");
+	mk_group_delete(mk_group_id(fcinfo));
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_grant_group);
+Datum
+minikafka_grant_group(PG_FUNCTION_ARGS)
+{
+	mk_enter_writer("grant_group()");
+	mk_group_grant(mk_group_id(fcinfo), mk_api_cstring(fcinfo, 1, "grantee"),
+				   true);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_revoke_group);
+Datum
+minikafka_revoke_group(PG_FUNCTION_ARGS)
+{
+	mk_enter_writer("revoke_group()");
+	mk_group_grant(mk_group_id(fcinfo), mk_api_cstring(fcinfo, 1, "grantee"),
+				   false);
+	PG_RETURN_VOID();
+}
+
+/* Whether the views show a group to the caller. */
+PG_FUNCTION_INFO_V1(minikafka_group_is_visible);
+Datum
+minikafka_group_is_visible(PG_FUNCTION_ARGS)
+{
+	MkGroup *group;
+
+	mk_api_enter("group_is_visible()");
+	group = mk_membership_get(mk_group_id(fcinfo));
+	PG_RETURN_BOOL(group != NULL && mk_group_is_visible(group));
+}
+
+/* The lag in all partitions of a topic */
+typedef struct MkLagCall
+{
+	const char *group_id;
+	const MkGroup *group;
+	const MkTopic *topic;
+	int32 npartitions;
+	MkLag *lags;
+} MkLagCall;
+
+static void
+mk_lag_call(void *arg)
+{
+	MkLagCall *call = arg;
+
+	for (int32 i = 0; i < call->npartitions; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		mk_consumer_lag(call->group_id, call->group, call->topic, i,
+						&call->lags[i]);
+	}
+}
+
+/*
+ * The rows of lag() for one topic; with "quietly", NULLs if the topic cannot be
+ * read.
+ */
+static void
+mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
+			const MkTopic *topic, bool quietly)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MkLagCall call = {.group_id = group_id,
+					  .group = group,
+					  .topic = topic,
+					  .npartitions = topic->npartitions};
+	bool unreadable = false;
+	Datum name = CStringGetTextDatum(NameStr(topic->name));
+
+	call.lags = palloc0(call.npartitions * sizeof(MkLag));
+	if (!quietly)
+		mk_lag_call(&call);
+	else
+		unreadable = mk_try(mk_lag_call, &call, mk_api_is_unreadable) != NULL;
+
+	for (int32 i = 0; i < call.npartitions; i++)
+	{
+		const MkLag *lag = &call.lags[i];
+		Datum values[8] = {0};
+		bool nulls[8];
+		Interval time_lag = {.time = lag->time_lag};
+
+		memset(nulls, unreadable, sizeof(nulls));
+		values[0] = name;
+		values[1] = Int32GetDatum(i);
+		nulls[0] = nulls[1] = false;
+		values[2] = Int64GetDatum(lag->log_start);
+		values[3] = Int64GetDatum(lag->end);
+		values[4] = Int64GetDatum(lag->committed);
+		nulls[4] |= lag->committed < 0;
+		values[5] = Int64GetDatum(lag->lag);
+		values[6] = IntervalPGetDatum(&time_lag);
+		nulls[7] |= lag->member_id == NULL;
+		if (!nulls[7])
+			values[7] = CStringGetTextDatum(lag->member_id);
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+}
+
+/* lag(group_id, topic) */
+PG_FUNCTION_INFO_V1(minikafka_lag);
+Datum
+minikafka_lag(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	MkGroup *group;
+
+	mk_api_enter("lag()");
+	group_id = mk_group_id(fcinfo);
+	group = mk_group_find_monitored(group_id);
+	if (group == NULL && mk_group_find_use(group_id) == NULL)
+		mk_group_not_found(group_id);
+	InitMaterializedSRF(fcinfo, 0);
+	if (!PG_ARGISNULL(1))
+		mk_lag_rows(fcinfo, group_id, group, mk_api_monitored_topic(fcinfo, 1),
+					false);
+	else if (group != NULL)
+	{
+		ListCell *lc;
+
+		foreach (lc, mk_consumer_topics(group))
+			mk_lag_rows(fcinfo, group_id, group, lfirst(lc), true);
+	}
+	return (Datum) 0;
+}
+
+/* ---------------------------------------------------------------------------
+ * wait_for_records()
+ */
+
+/*
+ * CALL wait_for_records(group_id, member_id, max_wait).  Each look is a
+ * transaction of its own, so that no snapshot is held between them.
+ */
+PG_FUNCTION_INFO_V1(minikafka_wait_for_records);
+Datum
+minikafka_wait_for_records(PG_FUNCTION_ARGS)
+{
+	char *group_id;
+	char *member_id;
+	TimestampTz until;
+	bool atomic = fcinfo->context == NULL ||
+		!IsA(fcinfo->context, CallContext) ||
+		((CallContext *) fcinfo->context)->atomic;
+	int round = 0;
+	bool ready;
+
+	mk_enter_writer("wait_for_records()");
+	SPI_connect_ext(atomic ? 0 : SPI_OPT_NONATOMIC);
+	group_id = mk_group_id(fcinfo);
+	member_id = mk_member_id(fcinfo);
+	until = GetCurrentTimestamp() + mk_api_interval(fcinfo, 2, "max_wait", 0);
+	do
+	{
+		PushActiveSnapshot(GetTransactionSnapshot());
+		ready = mk_poll_is_ready(group_id, member_id);
+		PopActiveSnapshot();
+		SPI_commit();
+	} while (!ready && mk_poll_sleep(&round, until));
+	SPI_finish();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,345 @@
+/*
+ * mk_assignor.c
+ *		Which member of a group reads which partition.
+ */
+#ifndef FRONTEND
+#include "postgres.h"
+#else
+#include <string.h>
+#endif
+#include <stdbool.h>
+
+#include "mk_assignor.h"
+
+/* What all assignors work on */
+typedef struct MkAssign
+{
+	const MkAssignorMember *members;
+	int nmembers;
+	const int *npartitions;
+	int ntopics;
+	int *owners;
+	int *counts; /* partitions of each member */
+	int *under; /* sticky: members below their share */
+	int *even; /* sticky: members with the lower share, who may get one more */
+} MkAssign;
+
+int
+mk_assignor_compare(const void *a, const void *b)
+{
+	const MkAssignorMember *ma = a;
+	const MkAssignorMember *mb = b;
+
+	if (ma->instance_id != NULL && mb->instance_id != NULL)
+		return strcmp(ma->instance_id, mb->instance_id);
+	if (ma->instance_id != NULL || mb->instance_id != NULL)
+		return ma->instance_id != NULL ? -1 : 1;
+	return strcmp(ma->member_id, mb->member_id);
+}
+
+static bool
+mk_subscribes(const MkAssign *a, int member, int topic)
+{
+	const MkAssignorMember *m = &a->members[member];
+	int low = 0;
+	int high = m->ntopics;
+
+	while (low < high)
+	{
+		int middle = low + (high - low) / 2;
+
+		if (m->topics[middle] == topic)
+			return true;
+		if (m->topics[middle] < topic)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+static bool
+mk_all_subscribe_alike(const MkAssign *a)
+{
+	for (int i = 1; i < a->nmembers; i++)
+	{
+		if (a->members[i].ntopics != a->members[0].ntopics)
+			return false;
+		for (int j = 0; j < a->members[i].ntopics; j++)
+			if (a->members[i].topics[j] != a->members[0].topics[j])
+				return false;
+	}
+	return true;
+}
+
+static void
+mk_assign_range(MkAssign *a)
+{
+	int *owner = a->owners;
+
+	for (int t = 0; t < a->ntopics; t++)
+	{
+		int n = 0;
+		int k = 0;
+
+		for (int m = 0; m < a->nmembers; m++)
+			n += mk_subscribes(a, m, t);
+		for (int p = 0; n == 0 && p < a->npartitions[t]; p++)
+			*owner++ = -1;
+		for (int m = 0; n > 0 && m < a->nmembers; m++)
+		{
+			int share;
+
+			if (!mk_subscribes(a, m, t))
+				continue;
+			share = a->npartitions[t] / n + (k++ < a->npartitions[t] % n);
+			while (share-- > 0)
+				*owner++ = m;
+		}
+	}
+}
+
+static void
+mk_assign_roundrobin(MkAssign *a)
+{
+	int *owner = a->owners;
+	int next = 0;
+
+	for (int t = 0; t < a->ntopics; t++)
+		for (int p = 0; p < a->npartitions[t]; p++)
+		{
+			int tries = 0;
+
+			while (tries < a->nmembers && !mk_subscribes(a, next, t))
+			{
+				next = (next + 1) % a->nmembers;
+				tries++;
+			}
+			*owner++ = tries < a->nmembers ? next : -1;
+			if (tries < a->nmembers)
+				next = (next + 1) % a->nmembers;
+		}
+}
+
+/* Takes the partitions from members that do not subscribe to them. */
+static void
+mk_sticky_keep(MkAssign *a)
+{
+	int *owner = a->owners;
+
+	memset(a->counts, 0, a->nmembers * sizeof(int));
+	for (int t = 0; t < a->ntopics; t++)
+		for (int p = 0; p < a->npartitions[t]; p++, owner++)
+		{
+			if (*owner >= 0 && !mk_subscribes(a, *owner, t))
+				*owner = -1;
+			if (*owner >= 0)
+				a->counts[*owner]++;
+		}
+}
+
+/*
+ * Takes from each member what exceeds its share; of its partitions it keeps
+ * those of the lowest numbers, whatever the topic.
+ */
+static void
+mk_sticky_trim(MkAssign *a, const int *shares)
+{
+	int most = 0;
+
+	memset(a->counts, 0, a->nmembers * sizeof(int));
+	for (int t = 0; t < a->ntopics; t++)
+		if (a->npartitions[t] > most)
+			most = a->npartitions[t];
+	for (int p = 0; p < most; p++)
+	{
+		int first = 0;
+
+		for (int t = 0; t < a->ntopics; first += a->npartitions[t++])
+		{
+			int *owner = &a->owners[first + p];
+
+			if (p >= a->npartitions[t] || *owner < 0)
+				continue;
+			if (a->counts[*owner] < shares[*owner])
+				a->counts[*owner]++;
+			else
+				*owner = -1;
+		}
+	}
+}
+
+/*
+ * All subscribe to the same.  Each is to have the lower share, or one more, as
+ * many as must.  Who has enough keeps his share; what is left goes to those
+ * below the lower share in turn, and then to those who have just that.
+ */
+static void
+mk_sticky_alike(MkAssign *a)
+{
+	int total = 0;
+	int low;
+	int more; /* how many still may have one more */
+	int nunder = 0;
+	int next_under = 0;
+	int neven = 0;
+	int next_even = 0;
+	int *shares = a->under;
+	int *owner = a->owners;
+
+	for (int i = 0; i < a->members[0].ntopics; i++)
+		total += a->npartitions[a->members[0].topics[i]];
+	low = total / a->nmembers;
+	more = total % a->nmembers;
+
+	for (int m = 0; m < a->nmembers; m++)
+	{
+		shares[m] = low;
+		if (a->counts[m] > low && more > 0)
+		{
+			shares[m]++;
+			more--;
+		}
+	}
+	mk_sticky_trim(a, shares);
+
+	for (int m = 0; m < a->nmembers; m++)
+		if (a->counts[m] == low)
+			a->even[neven++] = m;
+	for (int m = 0; m < a->nmembers; m++)
+		if (a->counts[m] < low)
+			a->under[nunder++] = m;
+
+	for (int t = 0; t < a->ntopics; t++)
+		for (int p = 0; p < a->npartitions[t]; p++, owner++)
+		{
+			if (*owner >= 0 || !mk_subscribes(a, 0, t))
+				continue;
+			if (nunder == 0)
+			{
+				*owner = a->even[next_even++];
+				continue;
+			}
+			if (next_under >= nunder)
+				next_under = 0;
+			*owner = a->under[next_under];
+			if (++a->counts[*owner] < low)
+				next_under++;
+			else
+			{
+				a->even[neven++] = *owner;
+				nunder--;
+				memmove(&a->under[next_under], &a->under[next_under + 1],
+						(nunder - next_under) * sizeof(int));
+			}
+		}
+}
+
+/* The subscriber of a topic that has the fewest partitions, -1 if none. */
+static int
+mk_least_loaded(const MkAssign *a, int topic)
+{
+	int least = -1;
+
+	for (int m = 0; m < a->nmembers; m++)
+		if (mk_subscribes(a, m, topic) &&
+			(least < 0 || a->counts[m] < a->counts[least]))
+			least = m;
+	return least;
+}
+
+/*
+ * Subscriptions differ.  What is free goes to the subscriber that has the
+ * fewest, the topics of the fewest subscribers first; then partitions move, one
+ * by one, from the member that has the most to one that has at least two less.
+ */
+static void
+mk_sticky_different(MkAssign *a)
+{
+	bool moved = true;
+
+	for (int subscribers = 1; subscribers <= a->nmembers; subscribers++)
+	{
+		int *owner = a->owners;
+
+		for (int t = 0; t < a->ntopics; t++)
+		{
+			int n = 0;
+
+			for (int m = 0; m < a->nmembers; m++)
+				n += mk_subscribes(a, m, t);
+			for (int p = 0; p < a->npartitions[t]; p++, owner++)
+				if (n == subscribers && *owner < 0)
+				{
+					*owner = mk_least_loaded(a, t);
+					a->counts[*owner]++;
+				}
+		}
+	}
+
+	while (moved)
+	{
+		int *owner = a->owners;
+		int *from = NULL;
+		int to = -1;
+
+		moved = false;
+		for (int t = 0; t < a->ntopics; t++)
+		{
+			int least = mk_least_loaded(a, t);
+
+			for (int p = 0; p < a->npartitions[t]; p++, owner++)
+				if (*owner >= 0 && a->counts[*owner] > a->counts[least] + 1 &&
+					(from == NULL || a->counts[*owner] > a->counts[*from]))
+				{
+					from = owner;
+					to = least;
+				}
+		}
+		if (from != NULL)
+		{
+			a->counts[*from]--;
+			a->counts[to]++;
+			*from = to;
+			moved = true;
+		}
+	}
+}
+
+void
+mk_assign(MkAssignor assignor, const MkAssignorMember *members, int nmembers,
+		  const int *npartitions, int ntopics, int *owners, int *scratch)
+{
+	MkAssign a = {.members = members,
+				  .nmembers = nmembers,
+				  .npartitions = npartitions,
+				  .ntopics = ntopics,
+				  .owners = owners,
+				  .counts = scratch,
+				  .under = scratch + nmembers,
+				  .even = scratch + 2 * nmembers};
+
+	if (nmembers == 0)
+	{
+		for (int t = 0; t < ntopics; t++)
+			for (int p = 0; p < npartitions[t]; p++)
+				*owners++ = -1;
+		return;
+	}
+	switch (assignor)
+	{
+		case MK_ASSIGNOR_RANGE:
+			mk_assign_range(&a);
+			break;
+		case MK_ASSIGNOR_ROUNDROBIN:
+			mk_assign_roundrobin(&a);
+			break;
+		case MK_ASSIGNOR_STICKY:
+			mk_sticky_keep(&a);
+			if (mk_all_subscribe_alike(&a))
+				mk_sticky_alike(&a);
+			else
+				mk_sticky_different(&a);
+			break;
+	}
+}

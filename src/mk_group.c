@@ -1,0 +1,1173 @@
+/*
+ * mk_group.c
+ *		Groups: who may use them, their members, and changes to both.
+ *
+ * At the call everything is only noted, and no lock is taken that anybody waits
+ * for.  When the transaction commits, it takes the lock of each group that it
+ * has used, to its end: in a shared mode if it leaves the group's members and
+ * their partitions as they are; exclusively if it changes them.  So whoever
+ * reads them under the lock can rely on them, and who gets a partition finds
+ * what the one before has committed.
+ *
+ * A member whose time is over, a partition that is to be handed over and a
+ * topic that was made are noticed by the calls of the members.  That a change
+ * is due is noted, and it is made when that transaction commits; until then the
+ * call goes on with what there is.
+ *
+ * A member counts as alive as long as a transaction that has polled for it is
+ * in progress: it holds the member's lock (shared, nobody waits for it), up to
+ * the max poll interval.  When it polled, others cannot see before it has
+ * committed; so where the last poll that they see is older than a tenth of the
+ * interval, the time is in the tag of a second lock.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/timestamp.h"
+#include "utils/uuid.h"
+
+#include "mk_clock.h"
+#include "mk_errors.h"
+#include "mk_group.h"
+#include "mk_lock.h"
+#include "mk_progress.h"
+#include "mk_rebalance.h"
+#include "mk_xact.h"
+
+/* Heartbeats are written when they are older than this part of a timeout. */
+#define MK_HEARTBEAT_FRACTION 10
+
+/* How long it is remembered why a member was removed. */
+#define MK_REMEMBER_REMOVED USECS_PER_HOUR
+
+void
+mk_group_check_id(const char *what, const char *id)
+{
+	size_t length = strlen(id);
+
+	if (length == strspn(id, " \t\r\n") || length > MK_GROUP_MAX_ID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid %s \"%s\"", what, id),
+				 errhint("It must have 1 to %d bytes, not all blank.",
+						 MK_GROUP_MAX_ID)));
+}
+
+/* ---------------------------------------------------------------------------
+ * Rights
+ */
+
+static bool
+mk_group_owns(const MkGroup *group, Oid user)
+{
+	Oid owner = get_role_oid(NameStr(group->owner), true);
+
+	return OidIsValid(owner) ? has_privs_of_role(user, owner)
+							 : superuser_arg(user);
+}
+
+static bool
+mk_group_allows(const MkGroup *group, Oid user)
+{
+	ListCell *lc;
+
+	if (mk_group_owns(group, user))
+		return true;
+	foreach (lc, group->grantees)
+	{
+		Oid grantee = get_role_oid(lfirst(lc), true);
+
+		if (OidIsValid(grantee) && has_privs_of_role(user, grantee))
+			return true;
+	}
+	return false;
+}
+
+static void
+mk_group_check_right(const MkGroup *group, Oid user, bool own)
+{
+	if (own ? !mk_group_owns(group, user) : !mk_group_allows(group, user))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied for group \"%s\"", group->group_id),
+			 errdetail("It belongs to role \"%s\", which used it first.",
+					   NameStr(group->owner)),
+			 own ? 0 : errhint("That role can use minikafka.grant_group().")));
+}
+
+bool
+mk_group_is_visible(const MkGroup *group)
+{
+	return mk_group_allows(group, GetUserId()) ||
+		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+}
+
+MkGroup *
+mk_group_find(const char *group_id)
+{
+	MkGroup *group = mk_membership_get(group_id);
+
+	if (group != NULL)
+		mk_group_check_right(group, GetUserId(), false);
+	return group;
+}
+
+MkGroup *
+mk_group_find_monitored(const char *group_id)
+{
+	MkGroup *group = mk_membership_get(group_id);
+
+	if (group != NULL && !has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+		mk_group_check_right(group, GetUserId(), false);
+	return group;
+}
+
+void
+mk_group_not_found(const char *group_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("group \"%s\" does not exist", group_id),
+			 errhint("The first minikafka.join_group() or "
+					 "minikafka.commit_offset() makes it.")));
+}
+
+MkGroup *
+mk_group_get(const char *group_id)
+{
+	MkGroup *group = mk_group_find(group_id);
+
+	if (group == NULL)
+		mk_group_not_found(group_id);
+	return group;
+}
+
+void
+mk_group_not_empty(const char *group_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_NON_EMPTY_GROUP),
+			 errmsg("group \"%s\" has members", group_id),
+			 errhint("Stop them first: each leaves with "
+					 "minikafka.leave_group(), or when its timeouts have "
+					 "passed.")));
+}
+
+/* ---------------------------------------------------------------------------
+ * Members
+ */
+
+/*
+ * Whether the member's time is over, and why.  That its lock is held is looked
+ * at before the heartbeats: else a transaction that ends in between could be
+ * missed by both.
+ */
+static MkRemoved
+mk_member_expired(MkMember *m, TimestampTz now)
+{
+	TimestampTz polled;
+	bool held;
+
+	if (likely(now <= m->seen + m->session_timeout &&
+			   now <= m->polled + m->max_poll_interval))
+		return MK_REMOVED_NOT;
+
+	held = mk_lock_member_is_held(m->member_no);
+	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+	polled = m->polled;
+	if (held && now > polled + m->max_poll_interval)
+	{
+		polled = (TimestampTz) mk_lock_member_last_polled(m->member_no) *
+			USECS_PER_SEC;
+		mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+		polled = Max(polled, m->polled);
+	}
+	if (now > polled + m->max_poll_interval)
+		return MK_REMOVED_MAX_POLL_INTERVAL;
+	if (!held && now > m->seen + m->session_timeout)
+		return MK_REMOVED_SESSION_TIMEOUT;
+	return MK_REMOVED_NOT;
+}
+
+/* What the members' hint says, as a sentence. */
+static const char *
+mk_removed_why(const MkMember *m, MkRemoved why)
+{
+	if (why == MK_REMOVED_SESSION_TIMEOUT)
+		return psprintf("It was not heard of for its session timeout, %g s.",
+						m->session_timeout / 1e6);
+	if (why == MK_REMOVED_MAX_POLL_INTERVAL)
+		return psprintf("It did not poll for its max poll interval, %g s.",
+						m->max_poll_interval / 1e6);
+	return "It has left.";
+}
+
+static void
+mk_member_fenced(const char *group_id, const MkMember *m)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_FENCED_INSTANCE_ID),
+			 errmsg("member \"%s\" of group \"%s\" was fenced", m->member_id,
+					group_id),
+			 errdetail("Another process has joined under its instance id "
+					   "\"%s\".",
+					   m->instance_id),
+			 errhint("Stop this one.")));
+}
+
+static void
+mk_member_unknown(const char *group_id, const char *member_id,
+				  const MkMember *m, MkRemoved why)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
+			 errmsg("group \"%s\" has no member \"%s\"", group_id, member_id),
+			 m != NULL ? errdetail_internal("%s", mk_removed_why(m, why)) : 0,
+			 errhint("Join with minikafka.join_group(), which takes effect at "
+					 "COMMIT.")));
+}
+
+MkMember *
+mk_group_member(const char *group_id, MkGroup *group, const char *member_id,
+				bool alive)
+{
+	MkMember *m =
+		group != NULL ? mk_membership_any_member(group, member_id) : NULL;
+	MkRemoved why;
+
+	if (m == NULL)
+		mk_member_unknown(group_id, member_id, NULL, MK_REMOVED_NOT);
+	why = m->removed;
+	if (why == MK_REMOVED_FENCED)
+		mk_member_fenced(group_id, m);
+	if (why == MK_REMOVED_NOT && alive)
+		why = mk_member_expired(m, mk_clock_now());
+	if (why != MK_REMOVED_NOT)
+		mk_member_unknown(group_id, member_id, m, why);
+	return m;
+}
+
+bool
+mk_group_is_empty(MkGroup *group)
+{
+	TimestampTz now = mk_clock_now();
+
+	for (int i = 0; i < group->nmembers; i++)
+		if (group->members[i].removed == MK_REMOVED_NOT &&
+			mk_member_expired(&group->members[i], now) == MK_REMOVED_NOT)
+			return false;
+	return true;
+}
+
+/* Whether anything is to be done by now; remembers until when it is not. */
+static bool
+mk_group_is_due(MkGroup *g, TimestampTz now)
+{
+	TimestampTz next = DT_NOEND;
+
+	if (likely(now < g->next_check))
+		return false;
+	for (int i = 0; i < g->nassignments; i++)
+	{
+		if (g->assignments[i].handover_at <= now)
+			return true;
+		next = Min(next, g->assignments[i].handover_at);
+	}
+	for (int i = 0; i < g->nmembers; i++)
+	{
+		MkMember *m = &g->members[i];
+
+		if (m->removed != MK_REMOVED_NOT)
+			continue;
+		if (mk_member_expired(m, now) != MK_REMOVED_NOT)
+			return true;
+		next = Min(next, m->seen + m->session_timeout);
+		next = Min(next, m->polled + m->max_poll_interval);
+	}
+	g->next_check = next;
+	return false;
+}
+
+/* ---------------------------------------------------------------------------
+ * Notes of groups
+ */
+
+typedef enum MkActionKind
+{
+	MK_ACTION_CHECK, /* do what is due */
+	MK_ACTION_LET_GO,
+	MK_ACTION_JOIN,
+	MK_ACTION_LEAVE,
+	MK_ACTION_GRANT,
+	MK_ACTION_REVOKE,
+	MK_ACTION_DELETE
+} MkActionKind;
+
+/* One change to a group; what is not needed is 0. */
+typedef struct MkAction
+{
+	MkActionKind kind;
+	int32 member_no;
+	int32 topic_id;
+	int32 partition;
+	const char *name; /* of a member or a role */
+	const MkJoin *join;
+} MkAction;
+
+/* The actions are in the order of the calls. */
+typedef struct MkGroupNote
+{
+	MkGroupUse *use;
+	List *actions;
+} MkGroupNote;
+
+static uint64
+mk_group_tag(const void *note)
+{
+	return mk_lock_group_tag(((const MkGroupNote *) note)->use->group_id);
+}
+
+static bool
+mk_group_same(const void *a, const void *b)
+{
+	const MkGroupUse *ua = ((const MkGroupNote *) a)->use;
+	const MkGroupUse *ub = ((const MkGroupNote *) b)->use;
+
+	return ua->user == ub->user && strcmp(ua->group_id, ub->group_id) == 0;
+}
+
+static void
+mk_group_discard(void *note)
+{
+	MkGroupNote *n = note;
+
+	list_free(n->actions);
+	pfree(n);
+}
+
+static bool
+mk_lets_go(const MkAction *action, const MkAssignment *a)
+{
+	return a->owner == action->member_no && a->target != a->owner &&
+		(action->topic_id == 0 ||
+		 (action->topic_id == a->topic_id &&
+		  action->partition == a->partition));
+}
+
+/* Whether the note changes the group. */
+static bool
+mk_group_changes(const MkGroupNote *n, const MkGroup *g)
+{
+	ListCell *lc;
+
+	if (g == NULL)
+		return true;
+	foreach (lc, n->actions)
+	{
+		const MkAction *action = lfirst(lc);
+
+		if (action->kind != MK_ACTION_LET_GO)
+			return true;
+		for (int i = 0; i < g->nassignments; i++)
+			if (mk_lets_go(action, &g->assignments[i]))
+				return true;
+	}
+	return false;
+}
+
+/*
+ * Takes the lock in the mode that is needed, and makes the group if need be.  At
+ * the call it may not have been there, or may have been another role's that is
+ * gone: so the right is checked again.
+ */
+static void
+mk_group_lock(void *note)
+{
+	MkGroupNote *n = note;
+	MkGroupUse *use = n->use;
+	bool exclusive = mk_group_changes(n, mk_membership_get(use->group_id));
+
+	for (;;)
+	{
+		mk_lock_group(use->group_id, exclusive);
+		AcceptInvalidationMessages();
+		use->group = mk_membership_get(use->group_id);
+		if (exclusive || !mk_group_changes(n, use->group))
+			break;
+		mk_lock_group_release(use->group_id, false);
+		exclusive = true;
+	}
+	use->exclusive = exclusive;
+	if (use->group == NULL)
+	{
+		if (!use->make)
+			mk_group_not_found(use->group_id);
+		mk_membership_make(use->group_id, GetUserNameFromId(use->user, false));
+		use->group = mk_membership_get(use->group_id);
+	}
+	mk_group_check_right(use->group, use->user, false);
+}
+
+static void mk_group_write(void *note);
+
+static const MkNoteKind mk_group_kind = {
+	.rank = 2,
+	.tag = mk_group_tag,
+	.same = mk_group_same,
+	.lock = mk_group_lock,
+	.write = mk_group_write,
+	.discard = mk_group_discard,
+};
+
+static MkGroupNote *
+mk_group_find_note(const char *group_id)
+{
+	MkGroupUse use = {.group_id = unconstify(char *, group_id),
+					  .user = GetUserId()};
+	MkGroupNote like = {.use = &use};
+
+	return mk_xact_find_note(&mk_group_kind, &like);
+}
+
+MkGroupUse *
+mk_group_find_use(const char *group_id)
+{
+	MkGroupNote *n = mk_group_find_note(group_id);
+
+	return n != NULL ? n->use : NULL;
+}
+
+static MkGroupNote *
+mk_group_note(const char *group_id)
+{
+	MkGroupNote *n = mk_group_find_note(group_id);
+	MemoryContext old;
+
+	if (n != NULL)
+	{
+		if (n->actions != NIL &&
+			((const MkAction *) llast(n->actions))->kind == MK_ACTION_DELETE)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("group \"%s\" is to be deleted by this transaction",
+							group_id)));
+		return n;
+	}
+	old = MemoryContextSwitchTo(mk_xact_context());
+	n = palloc0(sizeof(MkGroupNote));
+	n->use = palloc0(sizeof(MkGroupUse));
+	n->use->group_id = pstrdup(group_id);
+	n->use->user = GetUserId();
+	mk_xact_note(&mk_group_kind, n);
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+MkGroupUse *
+mk_group_use(const char *group_id, bool make)
+{
+	MkGroupUse *use = mk_group_note(group_id)->use;
+
+	use->make |= make;
+	return use;
+}
+
+/* Adds an action; a new note, so that it goes when the savepoint does. */
+static void
+mk_group_act(const char *group_id, const MkAction *action)
+{
+	MkGroupNote *before = mk_group_note(group_id);
+	MkGroupNote *n;
+	MkAction *copy;
+	ListCell *lc;
+	MemoryContext old;
+
+	/* some say the same again and again */
+	foreach (lc, before->actions)
+	{
+		const MkAction *a = lfirst(lc);
+
+		if (a->kind == action->kind &&
+			(a->kind == MK_ACTION_CHECK ||
+			 (a->kind == MK_ACTION_LET_GO &&
+			  a->member_no == action->member_no &&
+			  a->topic_id == action->topic_id &&
+			  a->partition == action->partition)))
+			return;
+	}
+	old = MemoryContextSwitchTo(mk_xact_context());
+	copy = palloc(sizeof(MkAction));
+	*copy = *action;
+	if (copy->name != NULL)
+		copy->name = pstrdup(copy->name);
+	n = palloc(sizeof(MkGroupNote));
+	n->use = before->use;
+	n->actions = lappend(list_copy(before->actions), copy);
+	mk_xact_note(&mk_group_kind, n);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------------------
+ * Notes of members
+ */
+
+typedef struct MkMemberNote
+{
+	MkGroupUse *use;
+	int32 group_no;
+	int32 member_no;
+	char *member_id;
+	bool fenced;
+	int32 generation; /* at the call, where fenced */
+	TimestampTz polled; /* 0: it did not */
+	TimestampTz shown; /* 0: that was not */
+} MkMemberNote;
+
+static uint64
+mk_member_tag(const void *note)
+{
+	return ((const MkMemberNote *) note)->member_no;
+}
+
+static bool
+mk_member_same(const void *a, const void *b)
+{
+	return ((const MkMemberNote *) a)->member_no ==
+		((const MkMemberNote *) b)->member_no;
+}
+
+static void
+mk_member_discard(void *note)
+{
+	MkMemberNote *n = note;
+
+	pfree(n->member_id);
+	pfree(n);
+}
+
+void
+mk_group_fence(const char *group_id, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+			 errmsg("group \"%s\" was rebalanced during this transaction",
+					group_id),
+			 errdetail_internal("%s", detail),
+			 errhint("It is rolled back: poll again, in a new transaction.")));
+}
+
+void
+mk_group_check_generation(const char *group_id, const MkGroup *group,
+						  int32 generation)
+{
+	if (group == NULL || group->generation != generation)
+		ereport(ERROR,
+				(errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+				 errmsg("generation %d is not that of group \"%s\"", generation,
+						group_id),
+				 group == NULL
+					 ? errdetail("The group does not exist.")
+					 : errdetail("Its generation is %d.", group->generation),
+				 errhint("minikafka.heartbeat() tells the generation; "
+						 "minikafka.poll() goes on under the new one.")));
+}
+
+/* The member of this number; an error if it is none any more. */
+static MkMember *
+mk_member_check(const MkGroupUse *use, int32 group_no, int32 member_no,
+				const char *member_id)
+{
+	const MkGroup *g = use->group;
+	MkMember *m =
+		g->group_no == group_no ? mk_membership_member_no(g, member_no) : NULL;
+
+	if (m != NULL)
+		return m;
+	m = g->group_no == group_no ? mk_membership_any_member(g, member_id) : NULL;
+	if (m == NULL || m->removed == MK_REMOVED_LEFT)
+		mk_member_unknown(use->group_id, member_id, m, MK_REMOVED_LEFT);
+	if (m->removed == MK_REMOVED_FENCED)
+		mk_member_fenced(use->group_id, m);
+	mk_group_fence(use->group_id,
+				   m->removed == MK_REMOVED_NOT
+					   ? psprintf("Member \"%s\" has joined again.", member_id)
+					   : psprintf("Member \"%s\" was removed. %s", member_id,
+								  mk_removed_why(m, m->removed)));
+	return NULL;
+}
+
+static void
+mk_member_lock(void *note)
+{
+	MkMemberNote *n = note;
+
+	if (!n->fenced)
+		return;
+	(void) mk_member_check(n->use, n->group_no, n->member_no, n->member_id);
+	if (n->use->group->protocol == MK_PROTOCOL_EAGER &&
+		n->use->group->generation != n->generation)
+		mk_group_fence(n->use->group_id, "Every partition was assigned anew.");
+}
+
+/*
+ * The heartbeat.  It is written only when the last one is older than a part of
+ * the timeouts.
+ */
+static void
+mk_member_write(void *note)
+{
+	MkMemberNote *n = note;
+	TimestampTz now = mk_clock_now();
+	MkMember *m = n->use->group->group_no == n->group_no
+		? mk_membership_member_no(n->use->group, n->member_no)
+		: NULL;
+	int64 period;
+
+	if (m == NULL || list_member_int(n->use->gone, n->member_no))
+		return;
+	period =
+		Min(m->session_timeout, m->max_poll_interval) / MK_HEARTBEAT_FRACTION;
+	if (now <= m->seen + period && n->polled <= m->polled + period)
+		return;
+	mk_progress_heartbeats(n->member_no, &m->seen, &m->polled);
+	if (n->polled > m->polled + period)
+		mk_progress_put_heartbeat(n->member_no, true, n->polled);
+	if (now > Max(m->seen, n->polled) + period)
+		mk_progress_put_heartbeat(n->member_no, false, now);
+}
+
+static const MkNoteKind mk_member_kind = {
+	.rank = 3,
+	.tag = mk_member_tag,
+	.same = mk_member_same,
+	.lock = mk_member_lock,
+	.write = mk_member_write,
+	.discard = mk_member_discard,
+};
+
+/*
+ * Lets others know that the member polls now, where they cannot see it
+ * otherwise.  Returns when that was done last in this transaction.
+ */
+static TimestampTz
+mk_member_show_poll(MkMember *m, TimestampTz shown, TimestampTz now)
+{
+	int64 period = m->max_poll_interval / MK_HEARTBEAT_FRACTION;
+
+	if (now <= Max(m->polled, shown) + period)
+		return shown;
+	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+	if (now <= m->polled + period)
+		return shown;
+	mk_lock_member_polled(m->member_no, now / USECS_PER_SEC);
+	return now;
+}
+
+static bool
+mk_group_note_check(MkGroup *g, bool due)
+{
+	const MkAction action = {.kind = MK_ACTION_CHECK};
+
+	if (due)
+		mk_group_act(g->group_id, &action);
+	return due;
+}
+
+bool
+mk_group_check(MkGroup *g)
+{
+	return mk_group_note_check(g, mk_group_is_due(g, mk_clock_now()));
+}
+
+bool
+mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
+{
+	MkMemberNote like = {.member_no = m->member_no};
+	MkMemberNote *before = mk_xact_find_note(&mk_member_kind, &like);
+	MkMemberNote *n;
+	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+	TimestampTz now = mk_clock_now();
+
+	n = palloc0(sizeof(MkMemberNote));
+	if (before != NULL)
+		*n = *before;
+	n->use = mk_group_use(g->group_id, false);
+	n->group_no = g->group_no;
+	n->member_no = m->member_no;
+	n->member_id = pstrdup(m->member_id);
+	if (how != MK_TOUCH_HEARTBEAT)
+		mk_lock_member(m->member_no);
+	if (how == MK_TOUCH_POLL)
+	{
+		n->shown = mk_member_show_poll(m, n->shown, now);
+		n->polled = now;
+	}
+	if (how == MK_TOUCH_COMMIT && !n->fenced)
+	{
+		n->fenced = true;
+		n->generation = g->generation;
+	}
+	mk_xact_note(&mk_member_kind, n);
+	MemoryContextSwitchTo(old);
+	return mk_group_note_check(
+		g, mk_group_is_due(g, now) || mk_rebalance_is_due(g, m));
+}
+
+void
+mk_group_let_go(const MkGroup *group, int32 member_no, int32 topic_id,
+				int32 partition)
+{
+	const MkAction action = {.kind = MK_ACTION_LET_GO,
+							 .member_no = member_no,
+							 .topic_id = topic_id,
+							 .partition = partition};
+
+	mk_group_act(group->group_id, &action);
+}
+
+void
+mk_group_check_owner(const MkGroupUse *use, int32 group_no, int32 member_no,
+					 const char *member_id, const MkTopic *topic,
+					 int32 topic_id, int32 partition, int32 generation)
+{
+	MkAssignment *a;
+
+	(void) mk_member_check(use, group_no, member_no, member_id);
+	a = mk_membership_assignment(use->group, topic_id, partition);
+	if (a == NULL || a->owner != member_no || a->generation != generation)
+		mk_group_fence(
+			use->group_id,
+			psprintf(
+				"Member \"%s\" has lost partition %d of topic \"%s\", or got "
+				"it anew.",
+				member_id, partition, NameStr(topic->name)));
+}
+
+/* ---------------------------------------------------------------------------
+ * Changes, while committing
+ */
+
+typedef struct MkChange
+{
+	MkGroupUse *use;
+	MkGroup *group;
+	TimestampTz now;
+	bool changed;
+	bool rebalance;
+} MkChange;
+
+/* A member's number is none any more. */
+static void
+mk_change_gone(MkChange *c, int32 member_no)
+{
+	mk_progress_delete_heartbeats(member_no);
+	c->use->gone = lappend_int(c->use->gone, member_no);
+	c->changed = true;
+}
+
+static void
+mk_change_remove(MkChange *c, MkMember *m, MkRemoved why)
+{
+	mk_change_gone(c, m->member_no);
+	m->removed = why;
+	m->removed_at = c->now;
+	mk_membership_put_member(c->group, m);
+	c->rebalance = true;
+}
+
+static void
+mk_change_let_go(MkChange *c, const MkAction *action)
+{
+	for (int i = 0; i < c->group->nassignments; i++)
+		if (mk_lets_go(action, &c->group->assignments[i]))
+		{
+			mk_rebalance_hand_over(c->group, &c->group->assignments[i]);
+			c->changed = true;
+		}
+}
+
+static bool
+mk_uses_member(const MkGroupUse *use, int32 member_no)
+{
+	MkMemberNote like = {.member_no = member_no};
+
+	return mk_xact_find_note(&mk_member_kind, &like) != NULL;
+}
+
+/* Removes who is dead, but not who is calling; hands over what is due. */
+static void
+mk_change_expire(MkChange *c)
+{
+	MkGroup *g = c->group;
+
+	for (int i = 0; i < g->nmembers; i++)
+	{
+		MkMember *m = &g->members[i];
+		MkRemoved why;
+
+		if (m->removed != MK_REMOVED_NOT ||
+			mk_uses_member(c->use, m->member_no))
+			continue;
+		why = mk_member_expired(m, c->now);
+		if (why != MK_REMOVED_NOT)
+			mk_change_remove(c, m, why);
+	}
+	for (int i = 0; i < g->nassignments; i++)
+		if (g->assignments[i].handover_at <= c->now)
+		{
+			mk_rebalance_hand_over(g, &g->assignments[i]);
+			c->changed = true;
+		}
+}
+
+static void
+mk_check_setting(const char *group_id, const char *setting, bool has,
+				 const char *value, const char *groups)
+{
+	if (has && strcmp(value, groups) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL),
+				 errmsg("group \"%s\" has %s \"%s\", not \"%s\"", group_id,
+						setting, groups, value),
+				 errhint("Join with the group's settings; the first member of "
+						 "an empty group chooses them.")));
+}
+
+/* MK023 where the joiner's settings contradict those of the members. */
+static void
+mk_join_check_settings(const MkJoin *join, const MkGroup *g)
+{
+	mk_check_setting(join->group_id, "assignor", join->has_assignor,
+					 mk_membership_assignor_name(join->assignor),
+					 mk_membership_assignor_name(g->assignor));
+	mk_check_setting(join->group_id, "protocol", join->has_protocol,
+					 mk_membership_protocol_name(join->protocol),
+					 mk_membership_protocol_name(g->protocol));
+}
+
+static MkMember *
+mk_instance_holder(const MkGroup *g, const char *instance_id)
+{
+	for (int i = 0; instance_id != NULL && i < g->nmembers; i++)
+		if (g->members[i].removed == MK_REMOVED_NOT &&
+			g->members[i].instance_id != NULL &&
+			strcmp(g->members[i].instance_id, instance_id) == 0)
+			return &g->members[i];
+	return NULL;
+}
+
+/*
+ * Whose place the joiner takes: the member that has its instance id, or its
+ * member id; NULL if none.  MK082 when its member id is one that was fenced for
+ * its instance id, or another member's.
+ */
+static MkMember *
+mk_join_former(const MkJoin *join, const MkGroup *g)
+{
+	MkMember *holder = mk_instance_holder(g, join->instance_id);
+	MkMember *same = mk_membership_any_member(g, join->member_id);
+
+	if (same != NULL && join->instance_id != NULL && same != holder &&
+		(same->removed == MK_REMOVED_FENCED
+			 ? strcmp(same->instance_id, join->instance_id) == 0
+			 : same->removed == MK_REMOVED_NOT && holder != NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_MK_FENCED_INSTANCE_ID),
+				 errmsg("member \"%s\" of group \"%s\" cannot join with "
+						"instance id \"%s\"",
+						join->member_id, join->group_id, join->instance_id),
+				 errdetail("That belongs to another member."),
+				 errhint("Stop this process, or join with another member "
+						 "id.")));
+	if (holder != NULL)
+		return holder;
+	return same != NULL && same->removed == MK_REMOVED_NOT ? same : NULL;
+}
+
+static bool
+mk_same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Whether the joiner takes the place of a former one without a rebalance. */
+static bool
+mk_join_is_unchanged(const MkJoin *join, const MkMember *former)
+{
+	if (former == NULL || former->ntopics != join->ntopics ||
+		!mk_same_text(former->instance_id, join->instance_id))
+		return false;
+	for (int i = 0; i < join->ntopics; i++)
+		if (strcmp(former->topics[i], join->topics[i]) != 0)
+			return false;
+	return true;
+}
+
+/* The entry of a member, a new one if there is none of its id. */
+static MkMember *
+mk_change_entry(MkGroup *g, const char *member_id)
+{
+	MkMember *m = mk_membership_any_member(g, member_id);
+
+	if (m == NULL)
+	{
+		MkMember *members = palloc((g->nmembers + 1) * sizeof(MkMember));
+
+		if (g->nmembers > 0)
+			memcpy(members, g->members, g->nmembers * sizeof(MkMember));
+		g->members = members;
+		m = &members[g->nmembers++];
+		memset(m, 0, sizeof(*m));
+		ItemPointerSetInvalid(&m->tid);
+	}
+	return m;
+}
+
+static void
+mk_change_join(MkChange *c, const MkJoin *join)
+{
+	MkGroup *g = c->group;
+	bool first = true;
+	MkMember *former;
+	MkMember *m;
+	int32 former_no;
+	int32 member_no = mk_relation_next(MK_REL_MEMBER_NO_SEQ);
+
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed == MK_REMOVED_NOT)
+			first = false;
+	if (!first)
+		mk_join_check_settings(join, g);
+	else
+	{
+		g->has_settings = true;
+		g->assignor = join->has_assignor ? join->assignor : MK_ASSIGNOR_STICKY;
+		g->protocol =
+			join->has_protocol ? join->protocol : MK_PROTOCOL_COOPERATIVE;
+	}
+
+	former = mk_join_former(join, g);
+	former_no = former != NULL ? former->member_no : 0;
+	if (!mk_join_is_unchanged(join, former))
+		c->rebalance = true;
+	if (former != NULL)
+	{
+		mk_change_gone(c, former_no);
+		mk_rebalance_replace(g, former_no, member_no);
+		if (strcmp(former->member_id, join->member_id) != 0)
+		{
+			former->removed = MK_REMOVED_FENCED;
+			former->removed_at = c->now;
+			mk_membership_put_member(g, former);
+		}
+	}
+
+	m = mk_change_entry(g, join->member_id);
+	m->member_no = member_no;
+	m->member_id = join->member_id;
+	m->instance_id = join->instance_id;
+	m->ntopics = join->ntopics;
+	m->topics = join->topics;
+	m->reset = join->reset;
+	m->session_timeout = join->session_timeout;
+	m->max_poll_interval = join->max_poll_interval;
+	m->rebalance_timeout = join->rebalance_timeout;
+	m->removed = MK_REMOVED_NOT;
+	m->seen = m->polled = c->now;
+	mk_membership_put_member(g, m);
+	mk_progress_put_heartbeat(member_no, true, c->now);
+	c->changed = true;
+}
+
+static void
+mk_change_leave(MkChange *c, const char *member_id)
+{
+	MkMember *m = mk_membership_member(c->group, member_id);
+
+	/* it may have been removed meanwhile */
+	if (m != NULL)
+		mk_change_remove(c, m, MK_REMOVED_LEFT);
+}
+
+/* Forgets why members were removed. */
+static void
+mk_change_forget(MkChange *c)
+{
+	for (int i = 0; i < c->group->nmembers; i++)
+	{
+		MkMember *m = &c->group->members[i];
+
+		if (m->removed != MK_REMOVED_NOT && ItemPointerIsValid(&m->tid) &&
+			m->removed_at + MK_REMEMBER_REMOVED < c->now)
+			mk_membership_delete_member(c->group, m);
+	}
+}
+
+/* The topics that the members subscribe to: a list of names. */
+static List *
+mk_subscribed_topics(const MkGroup *g)
+{
+	List *topics = NIL;
+
+	for (int i = 0; i < g->nmembers; i++)
+		for (int j = 0; j < g->members[i].ntopics; j++)
+			if (g->members[i].removed == MK_REMOVED_NOT)
+				topics = lappend(topics, g->members[i].topics[j]);
+	return topics;
+}
+
+/* True if the group was deleted. */
+static bool
+mk_change_act(MkChange *c, const MkAction *action)
+{
+	switch (action->kind)
+	{
+		case MK_ACTION_CHECK:
+		case MK_ACTION_LET_GO:
+			break;
+		case MK_ACTION_JOIN:
+			mk_change_join(c, action->join);
+			break;
+		case MK_ACTION_LEAVE:
+			mk_change_leave(c, action->name);
+			break;
+		case MK_ACTION_GRANT:
+		case MK_ACTION_REVOKE:
+			mk_group_check_right(c->group, c->use->user, true);
+			mk_membership_grant(c->group, action->name,
+								action->kind == MK_ACTION_GRANT);
+			c->changed = true;
+			break;
+		case MK_ACTION_DELETE:
+			mk_group_check_right(c->group, c->use->user, true);
+			for (int i = 0; i < c->group->nmembers; i++)
+				if (c->group->members[i].removed == MK_REMOVED_NOT)
+					mk_group_not_empty(c->use->group_id);
+			mk_progress_delete_group(c->group->group_no);
+			mk_membership_delete(c->group);
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Makes the changes, in one rebalance.  What the transaction has read and
+ * committed was checked against the group as it was before.
+ */
+static void
+mk_group_write(void *note)
+{
+	MkGroupNote *n = note;
+	MkChange c = {.use = n->use};
+	MkAssignment *before;
+	int nbefore;
+	List *topics;
+	ListCell *lc;
+
+	if (n->actions == NIL || !n->use->exclusive)
+		return;
+	c.group = mk_membership_get_for_update(n->use->group_id);
+	c.now = mk_clock_now();
+	if (c.group == NULL)
+		mk_group_not_found(n->use->group_id);
+	nbefore = c.group->nassignments;
+	before = palloc(Max(nbefore, 1) * sizeof(MkAssignment));
+	if (nbefore > 0)
+		memcpy(before, c.group->assignments, nbefore * sizeof(MkAssignment));
+
+	foreach (lc, n->actions)
+		if (((const MkAction *) lfirst(lc))->kind == MK_ACTION_LET_GO)
+			mk_change_let_go(&c, lfirst(lc));
+	mk_change_expire(&c);
+	topics = mk_subscribed_topics(c.group);
+	foreach (lc, n->actions)
+		if (mk_change_act(&c, lfirst(lc)))
+			return;
+	if (c.rebalance || mk_rebalance_is_due(c.group, NULL))
+	{
+		c.changed = true;
+		mk_rebalance(c.group, c.now);
+	}
+	if (!c.changed)
+		return;
+	mk_rebalance_write(c.group, before, nbefore, topics, c.now);
+	mk_change_forget(&c);
+	mk_membership_put_group(c.group);
+}
+
+/* ---------------------------------------------------------------------------
+ * Noting changes
+ */
+
+void
+mk_group_join(MkJoin *join)
+{
+	MkGroup *g = mk_group_find(join->group_id);
+	MkAction action = {.kind = MK_ACTION_JOIN, .join = join};
+
+	if (join->member_id == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+		pg_uuid_t uuid;
+
+		if (!pg_strong_random(&uuid, UUID_LEN))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg("could not generate a member id")));
+		join->member_id = DatumGetCString(
+			DirectFunctionCall1(uuid_out, UUIDPGetDatum(&uuid)));
+		MemoryContextSwitchTo(old);
+	}
+	if (g != NULL && !mk_group_is_empty(g))
+	{
+		mk_join_check_settings(join, g);
+		(void) mk_join_former(join, g);
+	}
+	mk_group_use(join->group_id, true);
+	mk_group_act(join->group_id, &action);
+}
+
+void
+mk_group_leave(const char *group_id, const char *member_id)
+{
+	MkGroup *g = mk_group_find(group_id);
+	const MkAction action = {.kind = MK_ACTION_LEAVE, .name = member_id};
+
+	(void) mk_group_member(group_id, g, member_id, false);
+	mk_group_act(group_id, &action);
+}
+
+void
+mk_group_grant(const char *group_id, const char *grantee, bool grant)
+{
+	MkGroup *g = mk_group_get(group_id);
+	const MkAction action = {.kind = grant ? MK_ACTION_GRANT : MK_ACTION_REVOKE,
+							 .name = grantee};
+
+	mk_group_check_right(g, GetUserId(), true);
+	(void) get_role_oid(grantee, false);
+	mk_group_act(group_id, &action);
+}
+
+void
+mk_group_delete(const char *group_id)
+{
+	MkGroup *g = mk_group_get(group_id);
+	const MkAction action = {.kind = MK_ACTION_DELETE};
+
+	mk_group_check_right(g, GetUserId(), true);
+	if (!mk_group_is_empty(g))
+		mk_group_not_empty(group_id);
+	if (mk_group_find_use(group_id) != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot delete group \"%s\" in a transaction that has "
+						"used it",
+						group_id)));
+	mk_group_act(group_id, &action);
+}

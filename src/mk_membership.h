@@ -1,0 +1,156 @@
+/*
+ * mk_membership.h
+ *		Groups: their settings, members, assignment and grants, as the catalog
+ *		has them.
+ */
+#ifndef MK_MEMBERSHIP_H
+#define MK_MEMBERSHIP_H
+
+#include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
+
+#include "mk_assignor.h"
+#include "mk_catalog.h"
+
+typedef enum MkProtocol
+{
+	MK_PROTOCOL_COOPERATIVE,
+	MK_PROTOCOL_EAGER
+} MkProtocol;
+
+typedef enum MkReset
+{
+	MK_RESET_EARLIEST,
+	MK_RESET_LATEST,
+	MK_RESET_NONE
+} MkReset;
+
+/* Why a member is none any more */
+typedef enum MkRemoved
+{
+	MK_REMOVED_NOT,
+	MK_REMOVED_LEFT,
+	MK_REMOVED_FENCED, /* another took over its instance id */
+	MK_REMOVED_SESSION_TIMEOUT,
+	MK_REMOVED_MAX_POLL_INTERVAL
+} MkRemoved;
+
+typedef struct MkMember
+{
+	int32 member_no; /* of this incarnation */
+	char *member_id;
+	char *instance_id; /* NULL: a dynamic member */
+	int ntopics;
+	char **topics; /* sorted, each once */
+	MkReset reset;
+	int64 session_timeout; /* microseconds */
+	int64 max_poll_interval;
+	int64 rebalance_timeout;
+	MkRemoved removed;
+	TimestampTz removed_at;
+	ItemPointerData tid;
+
+	/* heartbeats as they were last looked up; may be newer by now */
+	TimestampTz seen;
+	TimestampTz polled;
+} MkMember;
+
+/* Who has a partition, and who is to have it */
+typedef struct MkAssignment
+{
+	int32 topic_id;
+	int32 partition;
+	int32 owner; /* member_no */
+	int32 generation; /* since which it has it */
+	int32 target; /* the same, unless it is to move */
+	TimestampTz handover_at; /* at the latest, if it is to move */
+	ItemPointerData tid;
+} MkAssignment;
+
+/* A topic that the group reads. */
+typedef struct MkGroupTopic
+{
+	int32 topic_id;
+	int32 npartitions; /* that are assigned */
+	MkTopic *topic; /* NULL if it is gone */
+} MkGroupTopic;
+
+typedef struct MkGroup
+{
+	char *group_id;
+	int32 group_no;
+	NameData owner; /* a role's name */
+	int32 generation;
+	int64 version;
+	bool has_settings; /* the next two: since the first member */
+	MkAssignor assignor;
+	MkProtocol protocol;
+	List *grantees; /* role names */
+	int nmembers;
+	MkMember *members; /* also removed ones; by member id */
+	int nassignments;
+	MkAssignment *assignments; /* by topic_id and partition */
+	int ntopics;
+	MkGroupTopic *topics; /* by topic_id */
+	ItemPointerData tid;
+
+	/* before that nobody is to be removed, and nothing handed over */
+	TimestampTz next_check;
+} MkGroup;
+
+extern void mk_membership_init(void);
+
+/*
+ * The group as it is now, NULL if there is none.  The backend's own copy: valid
+ * until the next call for the same group.
+ */
+extern MkGroup *mk_membership_get(const char *group_id);
+
+/*
+ * The same as a copy in the current memory context, whose numbers and lists the
+ * caller may change.  The caller holds mk_lock_group exclusively, and may then
+ * use the functions below.
+ */
+extern MkGroup *mk_membership_get_for_update(const char *group_id);
+
+/* Makes a group that there is not; the caller holds mk_lock_group exclusively. */
+extern void mk_membership_make(const char *group_id, const char *owner);
+
+/* Each writes that part of the group as it is in memory. */
+extern void mk_membership_put_group(MkGroup *group); /* and counts up version */
+extern void mk_membership_put_member(const MkGroup *group, MkMember *member);
+extern void mk_membership_delete_member(const MkGroup *group, MkMember *member);
+extern void
+mk_membership_put_assignment(const MkGroup *group, MkAssignment *assignment);
+extern void mk_membership_delete_assignment(MkAssignment *assignment);
+extern void
+mk_membership_grant(const MkGroup *group, const char *grantee, bool grant);
+
+/* Removes all rows of a group but the one that keeps its generation. */
+extern void mk_membership_delete(MkGroup *group);
+
+/* The member that is no removed one, by id or by number, or NULL. */
+extern MkMember *
+mk_membership_member(const MkGroup *group, const char *member_id);
+extern MkMember *mk_membership_member_no(const MkGroup *group, int32 member_no);
+
+/* The same, also a removed one. */
+extern MkMember *
+mk_membership_any_member(const MkGroup *group, const char *member_id);
+
+/* The assignment of a partition, NULL if nobody has it. */
+extern MkAssignment *
+mk_membership_assignment(const MkGroup *group, int32 topic_id, int32 partition);
+
+/* How the settings are called. */
+extern const char *mk_membership_assignor_name(MkAssignor assignor);
+extern const char *mk_membership_protocol_name(MkProtocol protocol);
+extern const char *mk_membership_reset_name(MkReset reset);
+extern const char *mk_membership_removed_name(MkRemoved removed);
+
+/* The setting of this name; false if there is none. */
+extern bool mk_membership_assignor(const char *name, MkAssignor *assignor);
+extern bool mk_membership_protocol(const char *name, MkProtocol *protocol);
+extern bool mk_membership_reset(const char *name, MkReset *reset);
+
+#endif /* MK_MEMBERSHIP_H */

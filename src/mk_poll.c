@@ -1,0 +1,271 @@
+/*
+ * mk_poll.c
+ *		Members reading the partitions that they have.
+ *
+ * A poll reads under the assignment and from the positions that are committed
+ * when it looks, and holds nothing that anybody waits for; whether that still
+ * holds is checked when its transaction commits.
+ *
+ * The turn of a partition grows with each poll that read from it, so that of all
+ * partitions of a member the one that was read longest ago comes first, whoever
+ * reads in whatever session.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/latch.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "mk_consumer.h"
+#include "mk_errors.h"
+#include "mk_poll.h"
+#include "mk_topic.h"
+
+/* Without news, sleeps grow from 1 ms to this. */
+#define MK_MAX_SLEEP_MS 50
+
+/* A partition of the member that may be read. */
+typedef struct MkSource
+{
+	MkAssignment *assignment;
+	MkTopic *topic;
+	MkPosition position;
+} MkSource;
+
+/* One look at all partitions of a member. */
+typedef struct MkLook
+{
+	const MkPoll *poll;
+	MkGroup *group;
+	MkMember *member;
+	bool due; /* something is to be done when the transaction commits */
+	int nsources;
+	MkSource *sources;
+
+	/* what was found */
+	const MkSource *source; /* being read */
+	int64 next;
+	bool refused; /* by the sink */
+	bool full;
+	int64 found;
+	int64 bytes;
+} MkLook;
+
+/* A topic that the group reads; NULL if it is gone. */
+static MkTopic *
+mk_look_topic(const MkGroup *group, int32 topic_id)
+{
+	for (int i = 0; i < group->ntopics; i++)
+	{
+		MkTopic *topic = group->topics[i].topic;
+
+		if (group->topics[i].topic_id != topic_id || topic == NULL)
+			continue;
+		topic = mk_catalog_topic(topic->relid);
+		return topic != NULL && topic->topic_id == topic_id ? topic : NULL;
+	}
+	return NULL;
+}
+
+static int
+mk_source_compare(const void *a, const void *b)
+{
+	const MkSource *sa = a;
+	const MkSource *sb = b;
+
+	if (sa->position.turn != sb->position.turn)
+		return sa->position.turn < sb->position.turn ? -1 : 1;
+	return sa->assignment < sb->assignment ? -1 : 1;
+}
+
+/* Finds the member and its partitions; it counts as a poll. */
+static void
+mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
+{
+	bool lets_go = false;
+
+	look->group = mk_group_find(group_id);
+	look->member = mk_group_member(group_id, look->group, member_id, true);
+	look->due = mk_group_touch(look->group, look->member, MK_TOUCH_POLL);
+	look->sources =
+		palloc(Max(look->group->nassignments, 1) * sizeof(MkSource));
+	look->nsources = 0;
+	for (int i = 0; i < look->group->nassignments; i++)
+	{
+		MkAssignment *a = &look->group->assignments[i];
+		MkSource *s = &look->sources[look->nsources];
+
+		if (a->owner != look->member->member_no)
+			continue;
+		if (a->target != a->owner)
+		{
+			lets_go = true;
+			continue;
+		}
+		s->topic = mk_look_topic(look->group, a->topic_id);
+		if (s->topic == NULL)
+			continue;
+		mk_topic_check_readable(s->topic);
+		s->assignment = a;
+		mk_consumer_position(look->group, look->member, a, &s->position);
+		if (!s->position.paused)
+			look->nsources++;
+	}
+	if (lets_go)
+	{
+		mk_group_let_go(look->group, look->member->member_no, 0, 0);
+		look->due = true;
+	}
+	qsort(look->sources, look->nsources, sizeof(MkSource), mk_source_compare);
+}
+
+/*
+ * Where to read from.  Without a committed offset from the start, also for
+ * "latest": what was there when the group began to read the partition has been
+ * committed as read.
+ */
+static int64
+mk_source_start(const MkLook *look, const MkSource *s)
+{
+	if (s->position.position >= 0)
+		return s->position.position;
+	if (s->position.committed >= 0)
+		return s->position.committed;
+	if (look->member->reset == MK_RESET_NONE)
+		ereport(ERROR,
+				(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
+				 errmsg("group \"%s\" has no committed offset in partition %d "
+						"of topic \"%s\"",
+						look->group->group_id, s->assignment->partition,
+						NameStr(s->topic->name)),
+				 errdetail("Member \"%s\" has auto_offset_reset \"none\".",
+						   look->member->member_id),
+				 errhint("Use minikafka.seek() to say where to begin.")));
+	return mk_log_start(s->topic, s->assignment->partition);
+}
+
+/* Where to go on when the position is outside the log. */
+static int64
+mk_source_reset(const MkLook *look, const MkSource *s)
+{
+	int32 partition = s->assignment->partition;
+
+	return look->member->reset == MK_RESET_LATEST
+		? Max(mk_log_end(s->topic, partition),
+			  mk_log_start(s->topic, partition))
+		: mk_log_start(s->topic, partition);
+}
+
+static bool
+mk_look_take(const MkLogRecord *record, void *arg)
+{
+	MkLook *look = arg;
+
+	look->full =
+		look->found > 0 && look->bytes + record->bytes > look->poll->max_bytes;
+	if (look->full)
+		return false;
+	look->refused = !look->poll->sink(look->source->topic,
+									  look->source->assignment->partition,
+									  record, look->poll->arg);
+	if (look->refused)
+		return false;
+	look->found++;
+	look->bytes += record->bytes;
+	look->next = record->offset + 1;
+	return true;
+}
+
+static void
+mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
+{
+	int32 partition = s->assignment->partition;
+	int64 start = mk_source_start(look, s);
+	bool reset = false;
+
+	look->source = s;
+	look->next = start;
+	while (!mk_log_try_read(s->topic, partition, start,
+							look->poll->max_records - look->found, PG_INT64_MAX,
+							snapshot, mk_look_take, look))
+	{
+		if (look->member->reset == MK_RESET_NONE)
+			mk_log_read(s->topic, partition, start, 1, 1, snapshot,
+						mk_look_take, look);
+		start = look->next = mk_source_reset(look, s);
+		reset = true;
+	}
+
+	/*
+	 * What cannot be decoded is to come first the next time, so that the error
+	 * is seen: it keeps its turn.
+	 */
+	if (look->next > start || reset)
+		mk_consumer_polled(look->group, look->member, s->assignment, s->topic,
+						   &s->position, look->next,
+						   look->refused ? s->position.turn : turn);
+}
+
+static void
+mk_look(MkLook *look, Snapshot snapshot)
+{
+	int64 turn = 0;
+
+	mk_look_begin(look, look->poll->group_id, look->poll->member_id);
+	for (int i = 0; i < look->nsources; i++)
+		turn = Max(turn, look->sources[i].position.turn);
+	for (int i = 0; i < look->nsources && !look->full && !look->refused &&
+		 look->found < look->poll->max_records;
+		 i++)
+		mk_look_read(look, &look->sources[i], snapshot, ++turn);
+}
+
+bool
+mk_poll_sleep(int *round, TimestampTz until)
+{
+	long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
+	long delay = Min(1L << Min(*round, 16), MK_MAX_SLEEP_MS);
+
+	if (left <= 0)
+		return false;
+	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+					 Min(delay, left), PG_WAIT_EXTENSION);
+	ResetLatch(MyLatch);
+	CHECK_FOR_INTERRUPTS();
+	(*round)++;
+	return true;
+}
+
+void
+mk_poll(const MkPoll *poll)
+{
+	TimestampTz until = GetCurrentTimestamp() + poll->max_wait;
+	MkLook look = {.poll = poll};
+	int round = 0;
+
+	mk_look(&look, GetActiveSnapshot());
+	while (look.found == 0 && !look.due && !IsolationUsesXactSnapshot() &&
+		   poll->max_wait > 0 && mk_poll_sleep(&round, until))
+	{
+		PushActiveSnapshot(GetLatestSnapshot());
+		mk_look(&look, GetActiveSnapshot());
+		PopActiveSnapshot();
+	}
+}
+
+bool
+mk_poll_is_ready(const char *group_id, const char *member_id)
+{
+	MkLook look = {0};
+
+	mk_look_begin(&look, group_id, member_id);
+	for (int i = 0; i < look.nsources; i++)
+		if (mk_source_start(&look, &look.sources[i]) !=
+			mk_log_end(look.sources[i].topic,
+					   look.sources[i].assignment->partition))
+			return true;
+	return false;
+}

@@ -1,0 +1,372 @@
+/*
+ * mk_rebalance.c
+ *		Giving the partitions of a group's topics to its members.
+ *
+ * Who has a partition is told by its owner and the generation in which it got
+ * it.  A transaction that polled, or commits, for an owner and a generation
+ * that are not those any more is fenced when it commits.  No pair comes again:
+ * an owner gets a partition only by a rebalance, which begins a generation, and
+ * a member that joins again has a new number.
+ */
+#include "postgres.h"
+
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/timestamp.h"
+
+#include "mk_lock.h"
+#include "mk_log.h"
+#include "mk_progress.h"
+#include "mk_rebalance.h"
+
+static bool
+mk_subscribes_to(const MkMember *member, const char *topic)
+{
+	for (int i = 0; i < member->ntopics; i++)
+		if (strcmp(member->topics[i], topic) == 0)
+			return true;
+	return false;
+}
+
+static bool
+mk_anybody_subscribes_to(const MkGroup *g, const char *topic)
+{
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed == MK_REMOVED_NOT &&
+			mk_subscribes_to(&g->members[i], topic))
+			return true;
+	return false;
+}
+
+/* Whether the topics of the member are not assigned as they are now. */
+static bool
+mk_member_is_due(const MkGroup *g, const MkMember *member)
+{
+	for (int i = 0; i < member->ntopics; i++)
+	{
+		MkTopic *topic = mk_catalog_topic_by_name(member->topics[i]);
+		bool assigned = topic == NULL;
+
+		for (int j = 0; !assigned && j < g->ntopics; j++)
+			assigned = g->topics[j].topic_id == topic->topic_id &&
+				g->topics[j].npartitions == topic->npartitions;
+		if (!assigned)
+			return true;
+	}
+	return false;
+}
+
+bool
+mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
+{
+	/* a topic that is gone, or has another name */
+	for (int i = 0; i < g->ntopics; i++)
+	{
+		MkTopic *topic = g->topics[i].topic;
+
+		if (topic != NULL)
+			topic = mk_catalog_topic(topic->relid);
+		if (topic == NULL || topic->topic_id != g->topics[i].topic_id ||
+			!mk_anybody_subscribes_to(g, NameStr(topic->name)))
+			return true;
+	}
+
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed == MK_REMOVED_NOT &&
+			(member == NULL || member == &g->members[i]) &&
+			mk_member_is_due(g, &g->members[i]))
+			return true;
+	return false;
+}
+
+/* ---------------------------------------------------------------------------
+ * Changes in memory
+ */
+
+void
+mk_rebalance_hand_over(MkGroup *g, MkAssignment *a)
+{
+	a->owner = a->target;
+	a->generation = g->generation;
+	a->handover_at = DT_NOEND;
+}
+
+void
+mk_rebalance_replace(MkGroup *g, int32 former_no, int32 member_no)
+{
+	for (int i = 0; i < g->nassignments; i++)
+	{
+		MkAssignment *a = &g->assignments[i];
+		bool moves = a->owner != a->target;
+
+		if (a->target == former_no)
+			a->target = member_no;
+		if (a->owner != former_no)
+			continue;
+		if (moves)
+			mk_rebalance_hand_over(g, a);
+		else
+			a->owner = member_no;
+	}
+}
+
+/* What mk_assign works on */
+typedef struct MkSharing
+{
+	int nmembers;
+	MkMember **members; /* in the assignor's order */
+	MkAssignorMember *subscribers;
+	int ntopics;
+	MkTopic **topics; /* in the order of their names */
+	int *npartitions;
+	int *owners;
+} MkSharing;
+
+static int
+mk_topic_compare(const void *a, const void *b)
+{
+	return strcmp(NameStr((*(MkTopic *const *) a)->name),
+				  NameStr((*(MkTopic *const *) b)->name));
+}
+
+static int
+mk_int_compare(const void *a, const void *b)
+{
+	return *(const int *) a - *(const int *) b;
+}
+
+/* All topics that anybody subscribes to, and that there are. */
+static void
+mk_sharing_topics(MkSharing *s, const MkGroup *g)
+{
+	int room = 0;
+	int n = 0;
+
+	for (int i = 0; i < g->nmembers; i++)
+		room += g->members[i].ntopics;
+	s->topics = palloc(Max(room, 1) * sizeof(MkTopic *));
+	for (int i = 0; i < g->nmembers; i++)
+		for (int j = 0; j < g->members[i].ntopics; j++)
+			if (g->members[i].removed == MK_REMOVED_NOT)
+			{
+				MkTopic *topic =
+					mk_catalog_topic_by_name(g->members[i].topics[j]);
+
+				if (topic != NULL)
+					s->topics[n++] = topic;
+			}
+	qsort(s->topics, n, sizeof(MkTopic *), mk_topic_compare);
+	for (int i = 0; i < n; i++)
+		if (i == 0 || s->topics[i] != s->topics[s->ntopics - 1])
+			s->topics[s->ntopics++] = s->topics[i];
+	s->npartitions = palloc(Max(s->ntopics, 1) * sizeof(int));
+	for (int i = 0; i < s->ntopics; i++)
+		s->npartitions[i] = s->topics[i]->npartitions;
+}
+
+static void
+mk_sharing_members(MkSharing *s, MkGroup *g)
+{
+	s->subscribers = palloc0((g->nmembers + 1) * sizeof(MkAssignorMember));
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed == MK_REMOVED_NOT)
+		{
+			s->subscribers[s->nmembers].member_id = g->members[i].member_id;
+			s->subscribers[s->nmembers].instance_id = g->members[i].instance_id;
+			s->nmembers++;
+		}
+	qsort(s->subscribers, s->nmembers, sizeof(MkAssignorMember),
+		  mk_assignor_compare);
+
+	s->members = palloc0((s->nmembers + 1) * sizeof(MkMember *));
+	for (int i = 0; i < s->nmembers; i++)
+	{
+		MkMember *m = mk_membership_member(g, s->subscribers[i].member_id);
+		int *topics = palloc(Max(s->ntopics, 1) * sizeof(int));
+		int n = 0;
+
+		for (int t = 0; t < s->ntopics; t++)
+			if (mk_subscribes_to(m, NameStr(s->topics[t]->name)))
+				topics[n++] = t;
+		qsort(topics, n, sizeof(int), mk_int_compare);
+		s->subscribers[i].topics = topics;
+		s->subscribers[i].ntopics = n;
+		s->members[i] = m;
+	}
+}
+
+/* Who is to have each partition: s->owners. */
+static void
+mk_sharing_assign(MkSharing *s, const MkGroup *g)
+{
+	int total = 0;
+	int k = 0;
+	int *scratch = palloc((MK_ASSIGNOR_SCRATCH(s->nmembers) + 1) * sizeof(int));
+
+	for (int t = 0; t < s->ntopics; t++)
+		total += s->npartitions[t];
+	s->owners = palloc(Max(total, 1) * sizeof(int));
+	for (int t = 0; t < s->ntopics; t++)
+		for (int p = 0; p < s->npartitions[t]; p++)
+		{
+			MkAssignment *a =
+				mk_membership_assignment(g, s->topics[t]->topic_id, p);
+
+			s->owners[k] = -1;
+			for (int m = 0; a != NULL && m < s->nmembers; m++)
+				if (s->members[m]->member_no == a->target)
+					s->owners[k] = m;
+			k++;
+		}
+	mk_assign(g->assignor, s->subscribers, s->nmembers, s->npartitions,
+			  s->ntopics, s->owners, scratch);
+}
+
+static int
+mk_assignment_compare(const void *a, const void *b)
+{
+	const MkAssignment *aa = a;
+	const MkAssignment *ab = b;
+
+	if (aa->topic_id != ab->topic_id)
+		return aa->topic_id < ab->topic_id ? -1 : 1;
+	return aa->partition - ab->partition;
+}
+
+/* The next assignment of a partition, from the one before (NULL: none). */
+static void
+mk_assignment_next(MkGroup *g, const MkTopic *topic, int32 partition,
+				   const MkAssignment *before, int32 target, TimestampTz now,
+				   MkAssignment *a)
+{
+	MkMember *owner =
+		before != NULL ? mk_membership_member_no(g, before->owner) : NULL;
+
+	if (before != NULL)
+		*a = *before;
+	else
+	{
+		memset(a, 0, sizeof(*a));
+		a->topic_id = topic->topic_id;
+		a->partition = partition;
+	}
+	a->target = target;
+	if (g->protocol == MK_PROTOCOL_EAGER || owner == NULL ||
+		!mk_subscribes_to(owner, NameStr(topic->name)))
+		mk_rebalance_hand_over(g, a);
+	else if (a->owner == a->target)
+		a->handover_at = DT_NOEND;
+	else if (before->owner == before->target)
+		a->handover_at = now + owner->rebalance_timeout;
+}
+
+void
+mk_rebalance(MkGroup *g, TimestampTz now)
+{
+	MkSharing s = {0};
+	MkAssignment *next;
+	int n = 0;
+	int k = 0;
+
+	g->generation++;
+	mk_sharing_topics(&s, g);
+	mk_sharing_members(&s, g);
+	mk_sharing_assign(&s, g);
+
+	for (int t = 0; t < s.ntopics; t++)
+		n += s.npartitions[t];
+	next = palloc(Max(n, 1) * sizeof(MkAssignment));
+	for (int t = 0; t < s.ntopics; t++)
+		for (int p = 0; p < s.npartitions[t]; p++, k++)
+			mk_assignment_next(
+				g, s.topics[t], p,
+				mk_membership_assignment(g, s.topics[t]->topic_id, p),
+				s.members[s.owners[k]]->member_no, now, &next[k]);
+	qsort(next, n, sizeof(MkAssignment), mk_assignment_compare);
+	g->assignments = next;
+	g->nassignments = n;
+}
+
+/* ---------------------------------------------------------------------------
+ * Writing
+ */
+
+static bool
+mk_list_has_name(List *names, const char *name)
+{
+	ListCell *lc;
+
+	foreach (lc, names)
+		if (strcmp(lfirst(lc), name) == 0)
+			return true;
+	return false;
+}
+
+/* Commits the end of a partition, for a group that has no offset there yet. */
+static void
+mk_begin_at_end(const MkGroup *g, const MkAssignment *a, MkTopic *topic,
+				TimestampTz now)
+{
+	MkProgress progress;
+	MkMember *m = mk_membership_member_no(g, a->owner);
+
+	if (mk_progress_get(g->group_no, a->topic_id, a->partition, NULL,
+						&progress) &&
+		progress.committed >= 0)
+		return;
+	progress.committed = mk_log_end(topic, a->partition);
+	progress.committed_at = now;
+	progress.committed_by = m->member_id;
+	progress.committed_generation = g->generation;
+	mk_progress_put(g->group_no, a->topic_id, a->partition, &progress);
+}
+
+static void
+mk_begin_partition(const MkGroup *g, const MkAssignment *a, List *topics,
+				   TimestampTz now)
+{
+	MkTopic *topic;
+
+	if (mk_membership_member_no(g, a->owner)->reset != MK_RESET_LATEST)
+		return;
+	mk_lock_topic_in_use(a->topic_id);
+	AcceptInvalidationMessages();
+	topic = mk_catalog_topic_by_id(a->topic_id);
+	if (topic != NULL && !mk_list_has_name(topics, NameStr(topic->name)))
+		mk_begin_at_end(g, a, topic, now);
+}
+
+void
+mk_rebalance_write(MkGroup *g, const MkAssignment *before, int nbefore,
+				   List *topics, TimestampTz now)
+{
+	int i = 0;
+
+	/* both are in order */
+	for (int j = 0; j <= g->nassignments; j++)
+	{
+		MkAssignment *a = j < g->nassignments ? &g->assignments[j] : NULL;
+
+		while (i < nbefore &&
+			   (a == NULL || mk_assignment_compare(&before[i], a) < 0))
+		{
+			MkAssignment gone = before[i++];
+
+			mk_membership_delete_assignment(&gone);
+		}
+		if (a == NULL)
+			break;
+		if (i >= nbefore || mk_assignment_compare(&before[i], a) != 0)
+		{
+			mk_membership_put_assignment(g, a);
+			mk_begin_partition(g, a, topics, now);
+			continue;
+		}
+		if (before[i].owner != a->owner || before[i].target != a->target ||
+			before[i].handover_at != a->handover_at ||
+			(g->protocol != MK_PROTOCOL_EAGER &&
+			 before[i].generation != a->generation))
+			mk_membership_put_assignment(g, a);
+		i++;
+	}
+}

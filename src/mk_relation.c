@@ -1,0 +1,273 @@
+/*
+ * mk_relation.c
+ *		The relations that the extension's schema has: finding them, and reading
+ *		and writing their rows.
+ *
+ * The rows are written directly, without regard to rights: whoever calls has
+ * checked them.  They are read with a catalog snapshot, which for a relation
+ * without a syscache is always a new one, so that a REPEATABLE READ
+ * transaction sees what holds now; or with a snapshot of the caller's.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "commands/sequence.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "mk_relation.h"
+
+static const char *const mk_relation_names[MK_NUM_RELS] = {
+	[MK_REL_TOPIC] = "topic",
+	[MK_REL_TOPIC_PKEY] = "topic_pkey",
+	[MK_REL_TOPIC_REL_KEY] = "topic_rel_key",
+	[MK_REL_TOPIC_ID_SEQ] = "topic_id",
+	[MK_REL_PARTITION] = "partition",
+	[MK_REL_PARTITION_PKEY] = "partition_pkey",
+	[MK_REL_SEGMENT] = "segment",
+	[MK_REL_SEGMENT_PKEY] = "segment_pkey",
+	[MK_REL_GROUP] = "consumer_group",
+	[MK_REL_GROUP_PKEY] = "consumer_group_pkey",
+	[MK_REL_GROUP_NO_SEQ] = "group_no",
+	[MK_REL_GRANT] = "group_grant",
+	[MK_REL_GRANT_PKEY] = "group_grant_pkey",
+	[MK_REL_MEMBER] = "group_member",
+	[MK_REL_MEMBER_PKEY] = "group_member_pkey",
+	[MK_REL_MEMBER_NO_SEQ] = "member_no",
+	[MK_REL_ASSIGNMENT] = "group_assignment",
+	[MK_REL_ASSIGNMENT_PKEY] = "group_assignment_pkey",
+	[MK_REL_PROGRESS] = "group_progress",
+	[MK_REL_PROGRESS_PKEY] = "group_progress_pkey",
+	[MK_REL_HEARTBEAT] = "member_heartbeat",
+	[MK_REL_HEARTBEAT_IDX] = "member_heartbeat_idx",
+};
+
+/* The OIDs, when valid. */
+static struct
+{
+	bool valid;
+	Oid topics_namespace;
+	Oid data_namespace;
+	Oid relid[MK_NUM_RELS];
+} mk_oids;
+
+static uint64 mk_invalidations = 0;
+
+/* ---------------------------------------------------------------------------
+ * Finding
+ */
+
+static void
+mk_relation_relcache_callback(Datum arg, Oid relid)
+{
+	mk_invalidations++;
+	if (!OidIsValid(relid))
+		mk_oids.valid = false;
+	for (int i = 0; i < MK_NUM_RELS; i++)
+		if (mk_oids.relid[i] == relid)
+			mk_oids.valid = false;
+}
+
+void
+mk_relation_init(void)
+{
+	CacheRegisterRelcacheCallback(mk_relation_relcache_callback, (Datum) 0);
+}
+
+static void
+mk_relation_load(void)
+{
+	uint64 invalidations = mk_invalidations;
+	Oid namespace = get_namespace_oid("minikafka", true);
+
+	mk_oids.topics_namespace = get_namespace_oid("minikafka_topics", true);
+	mk_oids.data_namespace = get_namespace_oid("minikafka_data", true);
+	for (int i = 0; i < MK_NUM_RELS; i++)
+	{
+		mk_oids.relid[i] = InvalidOid;
+		if (OidIsValid(namespace))
+			mk_oids.relid[i] =
+				get_relname_relid(mk_relation_names[i], namespace);
+		if (!OidIsValid(mk_oids.relid[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_OBJECT),
+					 errmsg("extension \"minikafka\" is not installed in this "
+							"database"),
+					 errdetail("Its relation \"%s\" does not exist.",
+							   mk_relation_names[i]),
+					 errhint("Use CREATE EXTENSION minikafka.")));
+	}
+	/* else the next look reads again */
+	mk_oids.valid = mk_invalidations == invalidations;
+}
+
+Oid
+mk_relation_oid(MkRelation which)
+{
+	if (unlikely(!mk_oids.valid))
+		mk_relation_load();
+	return mk_oids.relid[which];
+}
+
+Oid
+mk_relation_topics_namespace(void)
+{
+	if (unlikely(!mk_oids.valid))
+		mk_relation_load();
+	return mk_oids.topics_namespace;
+}
+
+Oid
+mk_relation_data_namespace(void)
+{
+	if (unlikely(!mk_oids.valid))
+		mk_relation_load();
+	return mk_oids.data_namespace;
+}
+
+int32
+mk_relation_next(MkRelation sequence)
+{
+	return (int32) nextval_internal(mk_relation_oid(sequence), false);
+}
+
+/* ---------------------------------------------------------------------------
+ * Reading
+ */
+
+void
+mk_rows_begin_keys(MkRows *rows, MkRelation rel, MkRelation index,
+				   Snapshot snapshot, int nkeys, ScanKey keys)
+{
+	rows->rel = table_open(mk_relation_oid(rel), AccessShareLock);
+	rows->index = index_open(mk_relation_oid(index), AccessShareLock);
+	rows->scan = systable_beginscan_ordered(rows->rel, rows->index, snapshot,
+											nkeys, keys);
+}
+
+void
+mk_rows_begin(MkRows *rows, MkRelation rel, MkRelation index, Snapshot snapshot,
+			  int nkeys, const int32 *values)
+{
+	ScanKeyData keys[MK_ROWS_MAX_KEYS];
+
+	/* all such indexes are on the first columns */
+	for (int i = 0; i < nkeys; i++)
+		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
+					Int32GetDatum(values[i]));
+	mk_rows_begin_keys(rows, rel, index, snapshot, nkeys, keys);
+}
+
+HeapTuple
+mk_rows_next(MkRows *rows, ScanDirection direction)
+{
+	return systable_getnext_ordered(rows->scan, direction);
+}
+
+void
+mk_rows_end(MkRows *rows)
+{
+	systable_endscan_ordered(rows->scan);
+	index_close(rows->index, AccessShareLock);
+	table_close(rows->rel, AccessShareLock);
+}
+
+Datum
+mk_rows_nullable(const MkRows *rows, HeapTuple tuple, AttrNumber attno,
+				 bool *isnull)
+{
+	return heap_getattr(tuple, attno, RelationGetDescr(rows->rel), isnull);
+}
+
+Datum
+mk_rows_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	bool isnull;
+	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
+
+	if (isnull)
+		elog(ERROR, "null in column %d of relation \"%s\"", attno,
+			 RelationGetRelationName(rows->rel));
+	return datum;
+}
+
+/* ---------------------------------------------------------------------------
+ * Writing
+ */
+
+void
+mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values, bool *nulls,
+			   bool *replace)
+{
+	LockRelation(rows->rel, RowExclusiveLock);
+	tuple = heap_modify_tuple(tuple, RelationGetDescr(rows->rel), values, nulls,
+							  replace);
+	CatalogTupleUpdate(rows->rel, &tuple->t_self, tuple);
+}
+
+void
+mk_relation_insert(MkRelation which, ItemPointer tid, Datum *values,
+				   bool *nulls)
+{
+	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
+
+	CatalogTupleInsert(rel, tuple);
+	if (tid != NULL)
+		*tid = tuple->t_self;
+	heap_freetuple(tuple);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
+
+void
+mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
+				   bool *nulls)
+{
+	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
+
+	CatalogTupleUpdate(rel, tid, tuple);
+	*tid = tuple->t_self;
+	heap_freetuple(tuple);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
+
+void
+mk_relation_delete(MkRelation which, ItemPointer tid)
+{
+	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+
+	CatalogTupleDelete(rel, tid);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}
+
+void
+mk_relation_delete_all(MkRelation which, MkRelation index, int nkeys,
+					   const int32 *values)
+{
+	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, which, index, NULL, nkeys, values);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		CatalogTupleDelete(rel, &tuple->t_self);
+	}
+	mk_rows_end(&rows);
+	table_close(rel, NoLock);
+	CommandCounterIncrement();
+}

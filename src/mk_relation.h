@@ -1,0 +1,104 @@
+/*
+ * mk_relation.h
+ *		The relations that the extension's schema has: finding them, and reading
+ *		and writing their rows.
+ */
+#ifndef MK_RELATION_H
+#define MK_RELATION_H
+
+#include "access/genam.h"
+#include "access/htup.h"
+#include "access/skey.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+typedef enum MkRelation
+{
+	MK_REL_TOPIC,
+	MK_REL_TOPIC_PKEY,
+	MK_REL_TOPIC_REL_KEY,
+	MK_REL_TOPIC_ID_SEQ,
+	MK_REL_PARTITION,
+	MK_REL_PARTITION_PKEY,
+	MK_REL_SEGMENT,
+	MK_REL_SEGMENT_PKEY,
+	MK_REL_GROUP,
+	MK_REL_GROUP_PKEY,
+	MK_REL_GROUP_NO_SEQ,
+	MK_REL_GRANT,
+	MK_REL_GRANT_PKEY,
+	MK_REL_MEMBER,
+	MK_REL_MEMBER_PKEY,
+	MK_REL_MEMBER_NO_SEQ,
+	MK_REL_ASSIGNMENT,
+	MK_REL_ASSIGNMENT_PKEY,
+	MK_REL_PROGRESS,
+	MK_REL_PROGRESS_PKEY,
+	MK_REL_HEARTBEAT,
+	MK_REL_HEARTBEAT_IDX,
+	MK_NUM_RELS
+} MkRelation;
+
+/* To be called once, in _PG_init. */
+extern void mk_relation_init(void);
+
+/* The OID of one of the extension's relations; cached. */
+extern Oid mk_relation_oid(MkRelation which);
+
+/* The OID of the schema of the topics, or of the tables below them. */
+extern Oid mk_relation_topics_namespace(void);
+extern Oid mk_relation_data_namespace(void);
+
+/* The next number of a sequence. */
+extern int32 mk_relation_next(MkRelation sequence);
+
+/* A scan of a table in the order of one of its indexes. */
+typedef struct MkRows
+{
+	Relation rel;
+	Relation index;
+	SysScanDesc scan;
+} MkRows;
+
+#define MK_ROWS_MAX_KEYS 4
+
+/*
+ * Scans the rows whose first nkeys columns in the index have these values; a
+ * NULL snapshot is a new one, whatever the transaction's is.
+ */
+extern void mk_rows_begin(MkRows *rows, MkRelation rel, MkRelation index,
+						  Snapshot snapshot, int nkeys, const int32 *values);
+
+/* The same with scan keys, whose numbers are those of the table's columns. */
+extern void mk_rows_begin_keys(MkRows *rows, MkRelation rel, MkRelation index,
+							   Snapshot snapshot, int nkeys, ScanKey keys);
+
+/* The next row, NULL at the end. */
+extern HeapTuple mk_rows_next(MkRows *rows, ScanDirection direction);
+extern void mk_rows_end(MkRows *rows);
+
+/* Changes the row that the scan stands on; see heap_modify_tuple. */
+extern void mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values,
+						   bool *nulls, bool *replace);
+
+/* A column of the row; the first raises an error for a NULL. */
+extern Datum
+mk_rows_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno);
+extern Datum mk_rows_nullable(const MkRows *rows, HeapTuple tuple,
+							  AttrNumber attno, bool *isnull);
+
+/*
+ * Writing rows, and making that visible to the next command.  "tid" is where
+ * the row is to be, if it is not NULL; for an update, at first where it was.
+ */
+extern void mk_relation_insert(MkRelation which, ItemPointer tid, Datum *values,
+							   bool *nulls);
+extern void mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
+							   bool *nulls);
+extern void mk_relation_delete(MkRelation which, ItemPointer tid);
+
+/* Removes the rows that mk_rows_begin would find. */
+extern void mk_relation_delete_all(MkRelation which, MkRelation index,
+								   int nkeys, const int32 *values);
+
+#endif /* MK_RELATION_H */
