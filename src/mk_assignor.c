@@ -127,7 +127,8 @@ mk_sticky_keep(MkAssign *a)
 {
 	int *owner = a->owners;
 
-	memset(a->counts, 0, a->nmembers * sizeof(int));
+	for (int m = 0; m < a->nmembers; m++)
+		a->counts[m] = 0;
 	for (int t = 0; t < a->ntopics; t++)
 		for (int p = 0; p < a->npartitions[t]; p++, owner++)
 		{
@@ -147,7 +148,8 @@ mk_sticky_trim(MkAssign *a, const int *shares)
 {
 	int most = 0;
 
-	memset(a->counts, 0, a->nmembers * sizeof(int));
+	for (int m = 0; m < a->nmembers; m++)
+		a->counts[m] = 0;
 	for (int t = 0; t < a->ntopics; t++)
 		if (a->npartitions[t] > most)
 			most = a->npartitions[t];

@@ -161,14 +161,15 @@ mk_fresh_hint(const MkTopic *topic, int32 partition)
  */
 
 /*
- * Scans the rows of a segment at or after "from".  False if there is no such
+ * Scans the rows of a segment from "from" to "to".  False if there is no such
  * table.
  */
 static bool
 mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition, MkHint *hint,
-			  int64 segment, LOCKMODE lockmode, int64 from)
+			  int64 segment, LOCKMODE lockmode, int64 from, int64 to)
 {
-	ScanKeyData key;
+	ScanKeyData keys[2];
+	int nkeys = to < PG_INT64_MAX ? 2 : 1;
 
 	if (hint->segment != segment)
 	{
@@ -180,11 +181,13 @@ mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition, MkHint *hint,
 		return false;
 	InitDirtySnapshot(s->dirty);
 	s->slot = table_slot_create(s->segment.rel, NULL);
-	s->scan =
-		mk_index_beginscan(s->segment.rel, s->segment.pkey, &s->dirty, 1, 0);
-	ScanKeyInit(&key, 1, BTGreaterEqualStrategyNumber, F_INT8GE,
+	s->scan = mk_index_beginscan(s->segment.rel, s->segment.pkey, &s->dirty,
+								 nkeys, 0);
+	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
 				Int64GetDatum(from));
-	index_rescan(s->scan, &key, 1, NULL, 0);
+	ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
+				Int64GetDatum(to));
+	index_rescan(s->scan, keys, nkeys, NULL, 0);
 	return true;
 }
 
@@ -260,7 +263,7 @@ mk_log_last_row(const MkTopic *topic, int32 partition, MkHint *hint, int64 from,
 		MkScan s;
 
 		if (!mk_scan_begin(&s, topic, partition, hint, segment,
-						   RowExclusiveLock, from))
+						   RowExclusiveLock, from, PG_INT64_MAX))
 		{
 			mk_log_check_dropped(topic, partition, segment);
 			return false;
@@ -439,7 +442,7 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 		MkScan s;
 
 		if (!mk_scan_begin(&s, topic, partition, hint, segment, AccessShareLock,
-						   bound))
+						   bound, PG_INT64_MAX))
 		{
 			mk_log_check_dropped(topic, partition, segment);
 			break;
@@ -547,17 +550,17 @@ mk_scan_record(MkScan *s, MkLogRecord *r)
 }
 
 /*
- * Hands out the records from start on; see mk_log_read.  Returns the offset
- * after the last one, start if there was none.
+ * Hands out the records from start to last; see mk_log_read.  Returns the
+ * offset after the last one, start if there was none.
  */
 static int64
-mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
+mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 			int64 max_records, int64 max_bytes, Snapshot snapshot,
 			MkLogSink sink, void *arg)
 {
 	int64 records = topic->segment_records;
 	MkHint *hint = mk_fresh_hint(topic, partition);
-	int64 newest = hint->newest_segment;
+	int64 newest = Min(hint->newest_segment, last / records);
 	int64 next = start;
 	int64 found = 0;
 	int64 bytes = 0;
@@ -572,7 +575,7 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start,
 		MkScan s;
 
 		if (!mk_scan_begin(&s, topic, partition, hint, k, AccessShareLock,
-						   start))
+						   start, last))
 		{
 			mk_log_check_dropped(topic, partition, k);
 			continue;
@@ -623,8 +626,8 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 		(start > hint->end && start > mk_log_end(topic, partition) &&
 		 !RecoveryInProgress()))
 		return false;
-	next = mk_log_walk(topic, partition, start, max_records, max_bytes,
-					   snapshot, sink, arg);
+	next = mk_log_walk(topic, partition, start, PG_INT64_MAX, max_records,
+					   max_bytes, snapshot, sink, arg);
 
 	/* all below the start was decided, and all that was handed out */
 	if (start <= hint->end && next > hint->end)
@@ -682,8 +685,11 @@ mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
 {
 	MkFirst first;
 
-	if (mk_log_walk(topic, partition, offset, 1, 0, snapshot, mk_take_first,
-					&first) == offset)
+	/* where there is no hole, the scan need not read a page of keys */
+	if (mk_log_walk(topic, partition, offset, offset, 1, 0, snapshot,
+					mk_take_first, &first) == offset &&
+		mk_log_walk(topic, partition, offset, PG_INT64_MAX, 1, 0, snapshot,
+					mk_take_first, &first) == offset)
 		return false;
 	*found = first.offset;
 	*ts = first.ts;
@@ -780,7 +786,7 @@ mk_check_segment(MkCheck *c, const MkTopic *topic, MkHint *hint, int64 segment,
 	MkScan s;
 
 	if (!mk_scan_begin(&s, topic, c->partition, hint, segment, AccessShareLock,
-					   PG_INT64_MIN))
+					   PG_INT64_MIN, PG_INT64_MAX))
 		return true;
 	while (settled && mk_scan_next(&s, ForwardScanDirection))
 	{

@@ -103,7 +103,7 @@ SELECT severity, partition, "offset", replace(problem, 'number ' || :group_no, '
 FROM minikafka.check_topic('sound');
 ROLLBACK;
 BEGIN;
-UPDATE minikafka.group_progress SET next_offset = -1 WHERE group_no = :group_no;
+UPDATE minikafka.group_progress SET next_offset = -2 WHERE group_no = :group_no;
 SELECT severity, partition, "offset", replace(problem, 'number ' || :group_no, 'number N') AS problem
 FROM minikafka.check_topic('sound');
 ROLLBACK;
@@ -115,7 +115,8 @@ ROLLBACK;
 BEGIN;
 UPDATE minikafka.group_progress SET next_offset = 11 WHERE group_no = :group_no;
 INSERT INTO minikafka.group_progress
-SELECT group_no, topic_id, partition, number + 1, 10, NULL, now()
+SELECT group_no, topic_id, partition, number + 1, 10, metadata, committed_at, committed_by,
+	committed_generation, member_no, generation, position, turn, paused
 FROM minikafka.group_progress WHERE group_no = :group_no;
 SELECT * FROM minikafka.check_topic('sound');
 ROLLBACK;
