@@ -4,11 +4,12 @@
 # temporary folder, and runs an outbox and an inbox on it:
 #
 # Four sessions write flights to table "flight", each with an event in the
-# same transaction (examples/producer.sql).  Three consumers, one a partition,
-# build table "airport_delay" from the events (examples/consumer.sql).  One of
-# them is killed in the middle and started again (examples/kill.sql).  At the
-# end the table must equal what GROUP BY over "flight" gives
-# (examples/report.sql); else the exit status is not 0.
+# same transaction (examples/producer.sql).  Four members of a group share the
+# partitions, and build table "airport_delay" from the events
+# (examples/consumer.sql).  One of them is killed in the middle of a batch, one
+# is held up for too long (examples/kill.sql), and one joins late.  At the end
+# the table must equal what GROUP BY over "flight" gives (examples/report.sql);
+# else the exit status is not 0.
 #
 #   KEEP=1              keep the temporary folder
 #   PG_CONFIG=/path     use that PostgreSQL
@@ -40,7 +41,7 @@ wait_for() {
     local until=$((SECONDS + 60)) shown=$SECONDS
     until [ "$(value "$1")" = t ]; do
         if ((SECONDS > until)); then
-            cat "$SERVER_DIR"/consumer.*.log >&2
+            cat "$SERVER_DIR"/member-*.log >&2
             server_die "this did not come true: $1"
         fi
         if ((SECONDS > shown)); then
@@ -51,8 +52,46 @@ wait_for() {
     done
 }
 
-start_consumer() {
-    server_psql -q -c "CALL consume($1)" >>"$SERVER_DIR/consumer.$1.log" 2>&1 &
+join() {
+    server_psql -qAt >/dev/null -c "SELECT minikafka.join_group('airport-delay',
+        '{flights}', member_id => '$1',
+        session_timeout => '2s', max_poll_interval => '3s')"
+}
+
+# consumer MEMBER: until it is killed
+consumer() {
+    local member=$1 error
+    while :; do
+        error=$(PGAPPNAME=$member server_psql -q -v VERBOSITY=verbose \
+            -c "CALL consume('$member')" 2>&1) || true
+        echo "$error" >>"$SERVER_DIR/$member.log"
+        case $error in
+            *'ERROR:  MK022:'* | *'ERROR:  MK101:'*)
+                say "$member has lost its batch; it polls again"
+                ;;
+            *'ERROR:  MK025:'*)
+                say "$member has lost its batch; it joins again"
+                join "$member"
+                ;;
+            *) return ;;
+        esac
+    done
+}
+
+# start_consumers MEMBER ...: returns when they share the partitions
+start_consumers() {
+    local member
+    for member; do
+        join "$member"
+        consumer "$member" &
+    done
+    wait_for "SELECT state = 'Stable' AND members = 4 FROM minikafka.groups"
+    server_psql -c "SELECT member_id,
+            array_agg(partition ORDER BY partition) AS partitions,
+            sum(end_offset) AS records, sum(lag) AS unread
+        FROM minikafka.group_members
+        JOIN minikafka.consumer_lag USING (group_id, member_id)
+        GROUP BY member_id ORDER BY member_id"
 }
 
 # start_producers SINCE UNTIL: sets producers
@@ -87,25 +126,27 @@ ALL_READ="SELECT sum(end_offset) =
     FROM minikafka.partitions WHERE topic = 'flights'"
 
 began=$SECONDS
-say "three consumers and $PRODUCERS producers, until 14 February"
-for partition in 0 1 2; do
-    start_consumer "$partition"
-done
+say "four members share the partitions; $PRODUCERS producers, until 14 February"
+start_consumers member-1 member-2 member-3 member-4
 start_producers 2001-01-01 2001-02-15
 wait_for_producers
 wait_for "$ALL_READ"
 progress
 
-say "from 15 February on; one consumer will be killed"
-server_psql -qAt -f examples/kill.sql >"$SERVER_DIR/kill.log" &
+say "until 14 March; one member is killed, one is held up"
+server_psql -qAt -f examples/kill.sql 2>&1 >/dev/null |
+    while read -r line; do say "${line#*NOTICE:  }"; done &
 killer=$!
 wait_for "SELECT count(*) > 0 FROM pg_locks
     WHERE relation = 'airport_delay'::regclass AND mode = 'RowShareLock'"
-start_producers 2001-02-15 2001-04-01
+start_producers 2001-02-15 2001-03-15
 wait "$killer"
-say "$(tail -n 1 "$SERVER_DIR/kill.log")"
-say "it is started again"
-start_consumer "$(value "SELECT minikafka.partition_for_key('flights', 'ORD')")"
+wait_for_producers
+progress
+
+say "a member joins late; until the end of March"
+start_consumers member-5
+start_producers 2001-03-15 2001-04-01
 wait_for_producers
 wait_for "$ALL_READ"
 progress

@@ -1,30 +1,50 @@
--- Terminates the consumer that reads the flights from ORD, in the middle of a
--- batch: it has to wait for ORD's row, which is locked here.
+-- Disturbs the members of group airport-delay: each that reads the flights from
+-- ORD has to wait for ORD's row, which is locked here, in the middle of a batch.
+-- The first is killed.  The second is held up for longer than it may be.
+
+-- A member that waits for a session.
+CREATE FUNCTION pg_temp.waiting_for(session integer, OUT pid integer, OUT member text)
+LANGUAGE plpgsql AS $$
+BEGIN
+	LOOP
+		PERFORM pg_stat_clear_snapshot();
+		SELECT a.pid, a.application_name INTO pid, member
+		FROM pg_stat_activity a
+		WHERE session = ANY (pg_blocking_pids(a.pid)) AND a.application_name LIKE 'member-%';
+		EXIT WHEN FOUND;
+		IF clock_timestamp() > now() + interval '1 minute' THEN
+			RAISE EXCEPTION 'no member came here';
+		END IF;
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+END
+$$;
 
 BEGIN;
 SELECT FROM airport_delay WHERE airport = 'ORD' FOR UPDATE;
 
 DO $$
 DECLARE
-	consumer integer;
+	ord integer := minikafka.partition_for_key('flights', 'ORD');
+	killed record;
+	held_up record;
+	last record;
 BEGIN
-	LOOP
-		SELECT pid INTO consumer FROM pg_locks
-		WHERE NOT granted AND pg_backend_pid() = ANY (pg_blocking_pids(pid));
-		EXIT WHEN FOUND;
-		IF clock_timestamp() > now() + interval '1 minute' THEN
-			RAISE EXCEPTION 'no consumer came here';
-		END IF;
-		PERFORM pg_sleep(0.01);
-	END LOOP;
-	IF NOT pg_terminate_backend(consumer, 30000) THEN
-		RAISE EXCEPTION 'the consumer does not end';
+	killed := pg_temp.waiting_for(pg_backend_pid());
+	RAISE NOTICE '% is killed in the middle of a batch; partition % stands at offset %',
+		killed.member, ord, minikafka.committed('airport-delay', 'flights', ord);
+	IF NOT pg_terminate_backend(killed.pid, 30000) THEN
+		RAISE EXCEPTION '% does not end', killed.member;
 	END IF;
+
+	held_up := pg_temp.waiting_for(pg_backend_pid());
+	RAISE NOTICE 'after its session timeout % has partition %, goes on at offset %, and is held up',
+		held_up.member, ord, minikafka.committed('airport-delay', 'flights', ord);
+
+	last := pg_temp.waiting_for(held_up.pid);
+	RAISE NOTICE 'after its max poll interval % has partition %, and goes on at offset %',
+		last.member, ord, minikafka.committed('airport-delay', 'flights', ord);
+	RAISE NOTICE '% is let go', held_up.member;
 END
 $$;
-
-SELECT format('killed the consumer of partition %s in the middle of a batch, at offset %s of %s',
-	partition, committed_offset, end_offset)
-FROM minikafka.lag('airport-delay', 'flights')
-WHERE partition = minikafka.partition_for_key('flights', 'ORD');
 COMMIT;

@@ -18,7 +18,7 @@ CREATE TABLE airport_delay (
 	total_delay bigint NOT NULL
 );
 
-SELECT minikafka.create_topic('flights', partitions => 3);
+SELECT minikafka.create_topic('flights', partitions => 8);
 
 -- The file, as the producers find it.
 CREATE TABLE arrival (

@@ -390,6 +390,7 @@ mk_group_lock(void *note)
 {
 	MkGroupNote *n = note;
 	MkGroupUse *use = n->use;
+	ListCell *lc;
 	bool exclusive = mk_group_changes(n, mk_membership_get(use->group_id));
 
 	for (;;)
@@ -411,6 +412,21 @@ mk_group_lock(void *note)
 		use->group = mk_membership_get(use->group_id);
 	}
 	mk_group_check_right(use->group, use->user, false);
+
+	/* a partition that they begin at its end gets a committed offset */
+	foreach (lc, n->actions)
+	{
+		const MkJoin *join = ((const MkAction *) lfirst(lc))->join;
+
+		for (int i = 0; join != NULL && i < join->ntopics; i++)
+		{
+			MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
+
+			if (topic != NULL)
+				mk_lock_topic_in_use(topic->topic_id);
+		}
+	}
+	AcceptInvalidationMessages();
 }
 
 static void mk_group_write(void *note);
@@ -606,6 +622,7 @@ mk_member_lock(void *note)
 {
 	MkMemberNote *n = note;
 
+	n->use->callers = lappend_int(n->use->callers, n->member_no);
 	if (!n->fenced)
 		return;
 	(void) mk_member_check(n->use, n->group_no, n->member_no, n->member_id);
@@ -791,14 +808,6 @@ mk_change_let_go(MkChange *c, const MkAction *action)
 		}
 }
 
-static bool
-mk_uses_member(const MkGroupUse *use, int32 member_no)
-{
-	MkMemberNote like = {.member_no = member_no};
-
-	return mk_xact_find_note(&mk_member_kind, &like) != NULL;
-}
-
 /* Removes who is dead, but not who is calling; hands over what is due. */
 static void
 mk_change_expire(MkChange *c)
@@ -811,7 +820,7 @@ mk_change_expire(MkChange *c)
 		MkRemoved why;
 
 		if (m->removed != MK_REMOVED_NOT ||
-			mk_uses_member(c->use, m->member_no))
+			list_member_int(c->use->callers, m->member_no))
 			continue;
 		why = mk_member_expired(m, c->now);
 		if (why != MK_REMOVED_NOT)

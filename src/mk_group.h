@@ -56,7 +56,8 @@ typedef struct MkGroupUse
 	bool make; /* if there is none */
 	MkGroup *group;
 	bool exclusive;
-	List *gone; /* numbers of members that this transaction has removed */
+	List *callers; /* numbers of the members that were touched */
+	List *gone; /* of those that this transaction has removed */
 } MkGroupUse;
 
 /*

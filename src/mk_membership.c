@@ -239,9 +239,13 @@ mk_interval_datum(int64 microseconds)
 	return IntervalPGetDatum(interval);
 }
 
-/* The row of a group, as far as it goes; false if there is none. */
+/*
+ * The row of a group, as far as it goes; false if there is none.  "own" tells
+ * whether this transaction has written it.
+ */
 static bool
-mk_group_read(const char *group_id, MkGroup *group, bool *own)
+mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
+			  bool *own)
 {
 	ScanKeyData key;
 	MkRows rows;
@@ -250,7 +254,8 @@ mk_group_read(const char *group_id, MkGroup *group, bool *own)
 	memset(group, 0, sizeof(*group));
 	ScanKeyInit(&key, Anum_group_group_id, BTEqualStrategyNumber, F_TEXTEQ,
 				CStringGetTextDatum(group_id));
-	mk_rows_begin_keys(&rows, MK_REL_GROUP, MK_REL_GROUP_PKEY, NULL, 1, &key);
+	mk_rows_begin_keys(&rows, MK_REL_GROUP, MK_REL_GROUP_PKEY, snapshot, 1,
+					   &key);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
 	{
@@ -384,10 +389,7 @@ mk_group_read_topics(MkGroup *g)
 	}
 }
 
-/*
- * All of a group, in the current memory context.  One snapshot for all, so that
- * the parts fit together.
- */
+/* The rest of a group, in the current memory context. */
 static MkGroup *
 mk_group_load(const MkGroup *row, const char *group_id)
 {
@@ -436,32 +438,28 @@ mk_group_load(const MkGroup *row, const char *group_id)
 	return g;
 }
 
+static bool
+mk_group_exists(const MkGroup *row)
+{
+	return NameStr(row->owner)[0] != '\0';
+}
+
 /*
- * Reads a group, and again if it changed between its row and the rest.  NULL if
- * there is none.
+ * All of a group, NULL if there is none.  With one snapshot, so that the parts
+ * fit together.
  */
 static MkGroup *
 mk_group_load_whole(const char *group_id, bool *own)
 {
-	for (;;)
-	{
-		MkGroup before;
-		MkGroup after;
-		MkGroup *g;
-		bool found;
+	MkGroup row;
+	MkGroup *g = NULL;
 
-		PushActiveSnapshot(GetLatestSnapshot());
-		found = mk_group_read(group_id, &before, own) &&
-			NameStr(before.owner)[0] != '\0';
-		g = found ? mk_group_load(&before, group_id) : NULL;
-		PopActiveSnapshot();
-		if (!found)
-			return NULL;
-		if (mk_group_read(group_id, &after, own) &&
-			after.group_no == before.group_no &&
-			after.version == before.version)
-			return g;
-	}
+	PushActiveSnapshot(GetLatestSnapshot());
+	if (mk_group_read(group_id, GetActiveSnapshot(), &row, own) &&
+		mk_group_exists(&row))
+		g = mk_group_load(&row, group_id);
+	PopActiveSnapshot();
+	return g;
 }
 
 MkGroup *
@@ -476,7 +474,7 @@ mk_membership_get(const char *group_id)
 	bool own = false;
 	bool found;
 
-	if (!mk_group_read(group_id, &row, &own) || NameStr(row.owner)[0] == '\0')
+	if (!mk_group_read(group_id, NULL, &row, &own) || !mk_group_exists(&row))
 		return NULL;
 	cached = hash_search(mk_cached_groups, &key, HASH_ENTER, &found);
 	if (!found)
@@ -612,7 +610,7 @@ mk_membership_make(const char *group_id, const char *owner)
 	bool own;
 
 	/* one that was deleted goes on with its generation */
-	if (!mk_group_read(group_id, &group, &own))
+	if (!mk_group_read(group_id, NULL, &group, &own))
 		ItemPointerSetInvalid(&group.tid);
 	group.group_id = unconstify(char *, group_id);
 	group.group_no = mk_relation_next(MK_REL_GROUP_NO_SEQ);

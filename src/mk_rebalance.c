@@ -11,10 +11,8 @@
 #include "postgres.h"
 
 #include "utils/builtins.h"
-#include "utils/inval.h"
 #include "utils/timestamp.h"
 
-#include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
@@ -329,8 +327,6 @@ mk_begin_partition(const MkGroup *g, const MkAssignment *a, List *topics,
 
 	if (mk_membership_member_no(g, a->owner)->reset != MK_RESET_LATEST)
 		return;
-	mk_lock_topic_in_use(a->topic_id);
-	AcceptInvalidationMessages();
 	topic = mk_catalog_topic_by_id(a->topic_id);
 	if (topic != NULL && !mk_list_has_name(topics, NameStr(topic->name)))
 		mk_begin_at_end(g, a, topic, now);

@@ -81,7 +81,10 @@ extern MemoryContext mk_xact_context(void);
 /* Adds a note, which replaces the one about the same thing. */
 extern void mk_xact_note(const MkNoteKind *kind, void *note);
 
-/* The last note of this kind about the same thing as "like", or NULL. */
+/*
+ * The last note of this kind about the same thing as "like", or NULL.  Not
+ * while committing.
+ */
 extern void *mk_xact_find_note(const MkNoteKind *kind, const void *like);
 
 #endif /* MK_XACT_H */

@@ -46,11 +46,12 @@ SELECT minikafka.commit_offset('ends', 'consumed', 0, 0), minikafka.committed('e
 SELECT minikafka.commit_offset('plain', 'consumed', 0, 2, repeat('m', 4096));
 SELECT minikafka.commit_offset('plain', 'consumed', 0, 2, repeat('m', 4097));
 \echo :LAST_ERROR_SQLSTATE
--- groups with members are not there yet
+-- a member, or a generation, that the group does not have; it has had no member
 SELECT minikafka.commit_offset('plain', 'consumed', 0, 2, member_id => 'm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.commit_offset('plain', 'consumed', 0, 2, generation => 1);
 \echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.commit_offset('plain', 'consumed', 0, 2, generation => 0);
 
 -- Lag: end minus the greater of committed and log start
 SELECT topic, partition, log_start_offset, end_offset, committed_offset, lag,

@@ -16,7 +16,7 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
 		hint = PG_EXCEPTION_HINT;
 	IF SQLERRM = 'ok' THEN
-		RETURN 'ok: ' || detail;
+		RETURN 'ok: ' || regexp_replace(detail, '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'UUID');
 	END IF;
 	RETURN concat_ws(' | ', SQLSTATE || ' ' || message, nullif(detail, ''), nullif(hint, ''));
 END $$;
@@ -24,6 +24,8 @@ SET client_min_messages = warning;
 SELECT minikafka.create_topic('known', 2);
 SELECT minikafka.append('known', 0, 'k', '{}'), minikafka.append('known', 1, 'k', '{}');
 SELECT minikafka.commit_offset('group', 'known', 0, 1);
+SELECT minikafka.join_group('members', '{known}', 'm');
+CREATE ROLE regress_grantee;
 
 -- A call that is right, and its arguments.
 CREATE TABLE calls (no serial, function text, arguments text[]);
@@ -53,8 +55,25 @@ INSERT INTO calls (function, arguments) VALUES
 	('offsets', ARRAY[$$'known'::text$$, $$0::int$$]),
 	('offset_for_time', ARRAY[$$'known'::text$$, $$0::int$$, $$'2000-01-01'::timestamptz$$]),
 	('commit_offset', ARRAY[$$'group'::text$$, $$'known'::text$$, $$0::int$$, $$1::bigint$$, $$'note'::text$$]),
+	('commit_offset', ARRAY[$$'members'::text$$, $$'known'::text$$, $$0::int$$, $$1::bigint$$, $$'note'::text$$, $$'m'::text$$, $$1::int$$]),
 	('committed', ARRAY[$$'group'::text$$, $$'known'::text$$, $$0::int$$]),
 	('lag', ARRAY[$$'group'::text$$, $$'known'::text$$]),
+	('join_group', ARRAY[$$'members'::text$$, $$'{known}'::text[]$$, $$'n'::text$$, $$'i'::text$$, $$'sticky'::text$$, $$'cooperative'::text$$, $$'latest'::text$$, $$'1 min'::interval$$, $$'1 min'::interval$$, $$'1 min'::interval$$]),
+	('join_group', ARRAY[$$'new'::text$$, $$'{known}'::text[]$$, $$'n'::text$$]),
+	('leave_group', ARRAY[$$'members'::text$$, $$'m'::text$$]),
+	('heartbeat', ARRAY[$$'members'::text$$, $$'m'::text$$]),
+	('assignment', ARRAY[$$'members'::text$$, $$'m'::text$$]),
+	('poll', ARRAY[$$'members'::text$$, $$'m'::text$$, $$1::int$$, $$1::int$$, $$'0'::interval$$]),
+	('poll_text', ARRAY[$$'members'::text$$, $$'m'::text$$, $$1::int$$, $$1::int$$, $$'0'::interval$$]),
+	('poll_json', ARRAY[$$'members'::text$$, $$'m'::text$$, $$1::int$$, $$1::int$$, $$'0'::interval$$]),
+	('commit', ARRAY[$$'members'::text$$, $$'m'::text$$]),
+	('seek', ARRAY[$$'members'::text$$, $$'m'::text$$, $$'known'::text$$, $$0::int$$, $$1::bigint$$]),
+	('pause', ARRAY[$$'members'::text$$, $$'m'::text$$, $$'known'::text$$, $$0::int$$]),
+	('resume', ARRAY[$$'members'::text$$, $$'m'::text$$, $$'known'::text$$, $$0::int$$]),
+	('reset_offsets', ARRAY[$$'group'::text$$, $$'known'::text$$, $$'latest'::text$$]),
+	('delete_group', ARRAY[$$'group'::text$$]),
+	('grant_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
+	('revoke_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
 	('delete_records', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$]);
 
 -- Each argument in turn is replaced by each of these of its type.
@@ -65,8 +84,11 @@ INSERT INTO replacements (type, value) VALUES
 	('bigint', 'NULL'), ('bigint', '-1'), ('bigint', '-2'),
 	('bigint', '9223372036854775807'), ('bigint', '(-9223372036854775808)'),
 	('boolean', 'NULL'), ('bytea', 'NULL'), ('bytea', ''''''), ('jsonb', 'NULL'), ('json', 'NULL'),
-	('text[]', 'NULL'), ('text[]', '''{}'''), ('jsonb[]', 'NULL'), ('jsonb[]', '''{}'''), ('bytea[]', 'NULL'),
-	('timestamptz', 'NULL'), ('timestamptz', '''infinity'''), ('timestamptz', '''-infinity''');
+	('text[]', 'NULL'), ('text[]', '''{}'''), ('text[]', '''{NULL}'''), ('text[]', '''{""}'''), ('jsonb[]', 'NULL'), ('jsonb[]', '''{}'''), ('bytea[]', 'NULL'),
+	('timestamptz', 'NULL'), ('timestamptz', '''infinity'''), ('timestamptz', '''-infinity'''),
+	('interval', 'NULL'), ('interval', '''0'''), ('interval', '''-1 ms'''), ('interval', '''0.000999 s'''),
+	('interval', '''1 ms'''), ('interval', '''2147483647 ms'''), ('interval', '''2147483648 ms'''),
+	('interval', '''100000000 years''');
 CREATE VIEW changed AS
 SELECT c.no, function, position, r.no AS replacement,
 	types, name || r.value AS argument,
@@ -133,7 +155,7 @@ SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$add_partitions('known', 1)$$),
 	($$add_partitions('known', 10001)$$)) v(call);
 
--- Producers and members are not built yet
+-- Producers are not built yet
 SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$send('known', 'v', 'k', producer => 'p')$$),
 	($$send('known', 'v', 'k', sequence => 0)$$),
@@ -145,9 +167,132 @@ SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$send('known', 'v'::bytea, 'k'::bytea, producer => 'p')$$),
 	($$append('known', 0, 'k', 'v', producer => 'p')$$),
 	($$append('known', 0, 'k', '1'::jsonb, sequence => 0)$$),
-	($$append('known', 0, 'k'::bytea, 'v'::bytea, epoch => 0)$$),
-	($$commit_offset('group', 'known', 0, 0, member_id => 'm')$$),
-	($$commit_offset('group', 'known', 0, 0, generation => 1)$$)) v(call);
+	($$append('known', 0, 'k'::bytea, 'v'::bytea, epoch => 0)$$)) v(call);
+
+-- Names of groups, members and instances: any text of 1 to 255 bytes that is not
+-- all blank; case, blanks and signs count
+CREATE TABLE ids (no serial, id text);
+INSERT INTO ids (id) VALUES ('M'), ('m-1.2_3'), (' m'), ('m '), ('a"b''c;d'), ('1'), ('NULL'),
+	(E'caf\u00e9'), (E'\u65e5\u672c'), (repeat('x', 255)), (repeat(E'\u00e9', 127)),
+	(''), (' '), (E' \t\r\n '), (repeat('x', 256)), (repeat(E'\u00e9', 128));
+SELECT function, string_agg(replace(replace(pg_temp.answer(format('minikafka.' || function, id)), repeat('x', 255), 'xx'),
+	repeat(E'\u00e9', 127), E'\u00e9\u00e9'), E'\n    ' ORDER BY no)
+FROM ids, (VALUES (1, 'join_group(%1$L, ''{known}'', %1$L, %1$L)'), (2, 'heartbeat(%1$L, %1$L)'),
+	(3, 'commit_offset(%1$L, ''known'', 0, 0)')) v(n, function)
+GROUP BY n, function ORDER BY n;
+-- all others in short: no member, no group, or a bad name
+SELECT function, string_agg(DISTINCT regexp_replace(left(pg_temp.answer(format('minikafka.' || function, id)), 5), 'ok.*', 'ok'), ' ')
+	FILTER (WHERE no <= 11) AS good,
+	string_agg(DISTINCT left(pg_temp.answer(format('minikafka.' || function, id)), 16), ' ')
+	FILTER (WHERE no > 11) AS bad
+FROM ids, (VALUES ('join_group(%L, ''{known}'')'), ('join_group(''g'', ''{known}'', %L)'), ('join_group(''g'', ''{known}'', ''m'', %L)'),
+	('leave_group(%L, ''m'')'), ('leave_group(''members'', %L)'), ('heartbeat(%L, ''m'')'),
+	('heartbeat(''members'', %L)'), ('assignment(%L, ''m'')'), ('assignment(''members'', %L)'),
+	('poll(%L, ''m'')'), ('poll(''members'', %L)'), ('poll_text(%L, ''m'')'), ('poll_text(''members'', %L)'),
+	('poll_json(%L, ''m'')'), ('poll_json(''members'', %L)'), ('commit(%L, ''m'')'), ('commit(''members'', %L)'),
+	('commit_offset(''members'', ''known'', 0, 0, NULL, %L)'), ('committed(%L, ''known'', 0)'), ('lag(%L)'),
+	('seek(%L, ''m'', ''known'', 0, 0)'), ('seek(''members'', %L, ''known'', 0, 0)'),
+	('pause(%L, ''m'', ''known'', 0)'), ('pause(''members'', %L, ''known'', 0)'),
+	('resume(%L, ''m'', ''known'', 0)'), ('resume(''members'', %L, ''known'', 0)'),
+	('reset_offsets(%L, ''known'', ''latest'')'), ('delete_group(%L)'), ('group_is_visible(%L)'),
+	('grant_group(%L, ''regress_grantee'')'), ('revoke_group(%L, ''regress_grantee'')')) v(function)
+GROUP BY function ORDER BY function COLLATE "C";
+
+-- Settings of members, and topics
+SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
+	($$join_group('new', '{known}', assignor => 'Sticky')$$),
+	($$join_group('new', '{known}', assignor => 'cooperative-sticky')$$),
+	($$join_group('new', '{known}', protocol => 'EAGER')$$),
+	($$join_group('new', '{known}', auto_offset_reset => 'Earliest')$$),
+	($$join_group('new', '{known,unknown}', 'n')$$),
+	($$join_group('new', '{known,known}', 'n')$$),
+	($$join_group('new', '{known,.}', 'n')$$),
+	($$join_group('new', '{known,a b}', 'n')$$),
+	($$join_group('new', ARRAY[repeat('t', 64)], 'n')$$),
+	($$join_group('new', ARRAY['known', NULL], 'n')$$),
+	($$join_group('new', ARRAY[['known'], ['unknown']], 'n')$$),
+	($$join_group('new', '[5:5]={known}'::text[], 'n')$$),
+	($$join_group('members', '{known}', 'n', assignor => 'range')$$),
+	($$join_group('members', '{known}', 'n', protocol => 'eager')$$),
+	($$join_group('members', '{known}', 'n', assignor => 'sticky', protocol => 'cooperative')$$),
+	($$commit_offset('members', 'known', 0, 0)$$),
+	($$commit_offset('members', 'known', 0, 0, generation => 1)$$),
+	($$commit_offset('members', 'known', 0, 0, member_id => 'm')$$),
+	($$commit_offset('members', 'known', 0, 0, repeat('m', 4097), 'm')$$),
+	($$reset_offsets('members', 'known', 'latest')$$),
+	($$delete_group('members')$$)) v(call);
+
+-- Targets of reset_offsets()
+SELECT target, pg_temp.answer(format('minikafka.reset_offsets(%L, %L, %L)', 'group', 'known', target)) FROM unnest(ARRAY[
+	'Earliest', 'earliest ', 'offset', 'offset:', 'offset: ', 'offset:-1', 'offset:1x', 'offset:1.5', 'offset:0x1',
+	'offset:9223372036854775807', 'offset:9223372036854775808', 'shift', 'shift:', 'shift:+1', 'shift:-1', 'shift:--1', 'shift:0',
+	'shift:9223372036854775807', 'shift:-9223372036854775808', 'shift:-9223372036854775809',
+	'time', 'time:', 'time:yesterday', 'time:soon', 'time:2000-01-01', 'time:2000-13-01', 'time:infinity', 'time:-infinity',
+	'timestamp:2000-01-01']) target;
+
+-- Read-only transactions: nothing that has an effect
+CREATE TABLE group_calls (no serial, call text);
+INSERT INTO group_calls (call) VALUES
+	($$join_group('members', '{known}', 'n')$$), ($$leave_group('members', 'm')$$), ($$heartbeat('members', 'm')$$),
+	($$poll('members', 'm')$$), ($$poll_text('members', 'm')$$), ($$poll_json('members', 'm')$$), ($$commit('members', 'm')$$),
+	($$commit_offset('members', 'known', 0, 0, member_id => 'm')$$), ($$seek('members', 'm', 'known', 0, 0)$$),
+	($$pause('members', 'm', 'known', 0)$$), ($$resume('members', 'm', 'known', 0)$$),
+	($$reset_offsets('group', 'known', 'latest')$$), ($$delete_group('group')$$),
+	($$grant_group('group', 'regress_grantee')$$), ($$revoke_group('group', 'regress_grantee')$$),
+	($$assignment('members', 'm')$$), ($$committed('group', 'known', 0)$$), ($$lag('group')$$), ($$group_is_visible('group')$$);
+BEGIN READ ONLY;
+SELECT call, pg_temp.answer('minikafka.' || call) FROM group_calls ORDER BY no;
+SELECT group_id FROM minikafka.groups ORDER BY 1;
+COMMIT;
+BEGIN READ ONLY;
+CALL minikafka.wait_for_records('members', 'm', '0');
+COMMIT;
+
+-- Security-restricted operations: nothing at all
+INSERT INTO group_calls (call) VALUES ($$try_offsets('known', 0)$$);
+CREATE TABLE bait (x int);
+INSERT INTO bait VALUES (1);
+CREATE FUNCTION hook(x int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT x';
+CREATE INDEX ON bait (hook(x));
+CREATE FUNCTION try(call text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE call;
+	RETURN 'ok';
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE || ' ' || SQLERRM;
+END $$;
+CREATE OR REPLACE FUNCTION hook(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+	c text;
+BEGIN
+	FOR c IN SELECT call FROM public.group_calls ORDER BY no LOOP
+		RAISE WARNING '% -> %', c, public.try('SELECT minikafka.' || c);
+	END LOOP;
+	RAISE WARNING '%', public.try($q$CALL minikafka.wait_for_records('members', 'm', '0')$q$);
+	RETURN x;
+END $$;
+\set VERBOSITY terse
+ANALYZE bait;
+\set VERBOSITY default
+
+-- wait_for_records(), which is a procedure
+CALL minikafka.wait_for_records(NULL, 'm', '0');
+CALL minikafka.wait_for_records('', 'm', '0');
+CALL minikafka.wait_for_records('unknown', 'm', '0');
+\echo :LAST_ERROR_SQLSTATE
+CALL minikafka.wait_for_records('members', NULL, '0');
+CALL minikafka.wait_for_records('members', ' ', '0');
+CALL minikafka.wait_for_records('members', 'unknown', '0');
+\echo :LAST_ERROR_SQLSTATE
+CALL minikafka.wait_for_records('members', 'm', NULL);
+CALL minikafka.wait_for_records('members', 'm', '-1 ms');
+\echo :LAST_ERROR_SQLSTATE
+CALL minikafka.wait_for_records('members', 'm', '2147483648 ms');
+CALL minikafka.wait_for_records('members', 'm', '0');
+BEGIN;
+CALL minikafka.wait_for_records('members', 'm', '0');
+\echo :LAST_ERROR_SQLSTATE
+ROLLBACK;
 
 -- Nothing that failed has left anything
 \pset tuples_only off
@@ -155,7 +300,10 @@ SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 SELECT topic, partitions, partitioner, max_message_bytes FROM minikafka.topics;
 SELECT partition, log_start_offset, end_offset FROM minikafka.partitions ORDER BY 1;
 SELECT partition, committed_offset FROM minikafka.lag('group') ORDER BY 1;
+SELECT group_id, generation, members FROM minikafka.groups ORDER BY 1;
 SELECT * FROM minikafka.check_topic('known');
 
 SELECT minikafka.drop_topic('known');
-DROP TABLE calls, replacements CASCADE;
+DROP TABLE calls, replacements, ids, group_calls, bait CASCADE;
+DROP FUNCTION hook(int), try(text);
+DROP ROLE regress_grantee;

@@ -4,6 +4,8 @@
 --
 SELECT minikafka.create_topic('member', 1);
 SELECT minikafka.send('member', 'v');
+SELECT minikafka.join_group('group', '{member}', 'm');
+SELECT "offset", value FROM minikafka.poll_text('group', 'm');
 
 -- the three schemas are members, topics and their tables are not
 SELECT nspname FROM pg_namespace n
@@ -33,6 +35,12 @@ SELECT minikafka.create_topic('member', 1);
 SELECT * FROM minikafka.last_sent();
 SELECT minikafka.append('member', 0, 'k', 'anew'), minikafka.append('member', 0, 'k', 'second');
 SELECT "offset", value FROM minikafka.fetch_text('member', 0, 0);
+-- groups are gone too, although their numbers come again
+SELECT minikafka.heartbeat('group', 'm');
+SELECT minikafka.join_group('group', '{member}', 'n');
+SELECT * FROM minikafka.assignment('group', 'n');
+SELECT "offset", value FROM minikafka.poll_text('group', 'n');
+SELECT minikafka.heartbeat('group', 'm');
 SELECT minikafka.drop_topic('member');
 -- without topics there is nothing to keep it
 DROP EXTENSION minikafka;

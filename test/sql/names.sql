@@ -34,6 +34,8 @@ BEGIN
 	PERFORM minikafka.offset_for_time(name, 0, now());
 	PERFORM minikafka.commit_offset('names', name, 0, 0);
 	PERFORM minikafka.committed('names', name, 0);
+	PERFORM minikafka.reset_offsets('group', name, 'latest');
+	PERFORM minikafka.join_group('joined', ARRAY[name], name);
 	PERFORM minikafka.delete_records(name, 0, -1);
 	PERFORM minikafka.check_topic(name);
 	PERFORM FROM minikafka.topics WHERE topic = name;

@@ -5,37 +5,15 @@ use strict;
 use warnings FATAL => 'all';
 
 use FindBin;
-use IPC::Run ();
 use lib $FindBin::RealBin;
 use MinikafkaTest;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my ($pgbouncer) =
-  grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
-plan skip_all => 'pgbouncer is not installed' unless defined $pgbouncer;
-
 my $node   = new_node('primary');
-my $folder = PostgreSQL::Test::Utils::tempdir_short();
-my $port   = PostgreSQL::Test::Cluster::get_free_port();
-my $user   = $node->safe_psql('postgres', 'SELECT current_user');
-
-append_to_file("$folder/pgbouncer.ini", <<"INI");
-[databases]
-postgres = host=@{[ $node->host ]} port=@{[ $node->port ]} user=$user
-[pgbouncer]
-listen_port = $port
-unix_socket_dir = $folder
-auth_type = any
-pool_mode = transaction
-default_pool_size = 4
-logfile = $folder/pgbouncer.log
-INI
-my $log    = '';
-my $pooler = IPC::Run::start([ $pgbouncer, "$folder/pgbouncer.ini" ],
-	'<', \undef, '>&', \$log);
-my $connection = "host=$folder port=$port dbname=postgres user=$user";
+my $pooler = new_pooler($node, 'default_pool_size = 4')
+  or plan skip_all => 'pgbouncer is not installed';
 
 $node->safe_psql(
 	'postgres', q{
@@ -44,22 +22,14 @@ CREATE TABLE sent (session int, number int, partition int);
 CREATE TABLE consumed (partition int, "offset" bigint,
 	PRIMARY KEY (partition, "offset"));
 });
-for (1 .. 300)
-{
-	last
-	  if IPC::Run::run([ 'psql', '-XAtqc', 'SELECT 1', '-d', $connection ],
-		'<', \undef, '>', \my $out, '2>', \my $err);
-	die "the pooler does not answer: $log" if $_ == 300;
-	select undef, undef, undef, 0.1;
-}
-
-my $dir = PostgreSQL::Test::Utils::tempdir('pooler');
-append_to_file("$dir/send", q{
+my $load = start_pgbench(
+	$pooler, {
+		'send' => q{
 \set n :n + 1
 INSERT INTO sent SELECT :client_id, :n,
 	minikafka.send('t', value => format('%s:%s', :client_id, :n), key => 'k' || :client_id);
-});
-append_to_file("$dir/savepoint", q{
+},
+		'savepoint' => q{
 \set n :n + 1
 BEGIN;
 SAVEPOINT s;
@@ -68,14 +38,14 @@ ROLLBACK TO s;
 INSERT INTO sent SELECT :client_id, :n,
 	minikafka.send('t', value => format('%s:%s', :client_id, :n), key => 'k' || :client_id);
 COMMIT;
-});
-append_to_file("$dir/rolled_back", q{
+},
+		'rolled_back' => q{
 BEGIN;
 SELECT minikafka.append('t', 0, NULL, 'undone');
 SELECT minikafka.commit_offset('undone', 't', 0, 0);
 ROLLBACK;
-});
-append_to_file("$dir/consume", q{
+},
+		'consume' => q{
 \set p random(0, 2)
 BEGIN;
 SELECT pg_advisory_xact_lock(:p);
@@ -85,17 +55,11 @@ FROM minikafka.fetch('t', :p, :start, 20) \gset
 INSERT INTO consumed SELECT :p, generate_series(:start, :next - 1);
 SELECT minikafka.commit_offset('g', 't', :p, :next);
 COMMIT;
-});
-my ($out, $err);
-ok( IPC::Run::run(
-		[
-			'pgbench', '-n', '-c12', '-j2', '-t100', '-D', 'n=0',
-			(map { ('-f', "$dir/$_") } qw(send savepoint rolled_back consume)),
-			$connection
-		],
-		'<', \undef, '>', \$out, '2>', \$err),
-	'the load ran') or diag($out, $err);
-like($out, qr/number of failed transactions: 0 /, 'nothing failed');
+},
+	},
+	'-c12', '-j2', '-t100', '-D', 'n=0');
+like(finish_ok($load, 'the load ran'),
+	qr/number of failed transactions: 0 /, 'nothing failed');
 is( $node->safe_psql(
 		'postgres', q{SELECT count(*) > 4 FROM pg_stat_activity
 		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()}),
@@ -134,5 +98,4 @@ is( $node->safe_psql('postgres',
 	'1', 'a rolled back group is not there');
 is(problems($node, 't'), '', 'the topic is sound');
 
-$pooler->kill_kill;
 done_testing();

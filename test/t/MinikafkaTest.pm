@@ -12,10 +12,11 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 our @EXPORT = qw(
-  new_node new_standby wait_standby
+  new_node new_standby wait_standby new_pooler
   start_psql start_pgbench finish_ok
+  new_session ask state_after at
   install_reader start_reader finish_reader finish_load
-  rows sqlstate problems library
+  rows sqlstate problems server_errors library
 );
 
 # How long anything may take.
@@ -73,6 +74,54 @@ sub wait_standby
 		"SELECT pg_last_wal_replay_lsn() >= '$lsn'")
 	  or die 'the standby did not catch up';
 	return;
+}
+
+# new_pooler(NODE, LINE ...): PgBouncer before a node, in transaction mode and
+# with these lines in its settings; a node to connect to.  undef if there is no
+# PgBouncer.
+my @poolers;
+
+sub new_pooler
+{
+	my ($node, @lines) = @_;
+	my ($pgbouncer) =
+	  grep { -x } map { "$_/pgbouncer" } split(/:/, $ENV{PATH}), '/usr/sbin';
+
+	return unless defined $pgbouncer;
+
+	# a server that is never made; its socket is the pooler's
+	my $pooler = PostgreSQL::Test::Cluster->new($node->name . '_pooler');
+	my $dir    = PostgreSQL::Test::Utils::tempdir('pgbouncer');
+	my ($host, $port, $backend) = ($pooler->host, $pooler->port, $node->port);
+	my $user = $node->safe_psql('postgres', 'SELECT current_user');
+	my $lines = join "\n", @lines;
+	my $log   = '';
+
+	append_to_file("$dir/pgbouncer.ini", <<"INI");
+[databases]
+postgres = host=@{[ $node->host ]} port=$backend user=$user
+[pgbouncer]
+listen_port = $port
+unix_socket_dir = $host
+auth_type = any
+pool_mode = transaction
+logfile = $dir/pgbouncer.log
+$lines
+INI
+	push @poolers,
+	  IPC::Run::start([ $pgbouncer, "$dir/pgbouncer.ini" ],
+		'<', \undef, '>&', \$log);
+	$pooler->poll_query_until('postgres', 'SELECT true')
+	  or die "the pooler does not answer: $log";
+	return $pooler;
+}
+
+END
+{
+	# kill_kill waits, which sets the exit status
+	local $?;
+
+	$_->kill_kill for @poolers;
 }
 
 # ---------------------------------------------------------------------------
@@ -134,6 +183,52 @@ sub finish_ok
 	ok($client->{run}->result(0) == 0, $name)
 	  or diag($client->{out}, $client->{err});
 	return $client->{out};
+}
+
+# ---------------------------------------------------------------------------
+# Sessions that are asked step by step, and outlive errors
+
+sub new_session
+{
+	my ($node) = @_;
+	my $session = $node->background_psql(
+		'postgres',
+		on_error_stop => 0,
+		extra_params  => [ '-v', 'VERBOSITY=verbose' ]);
+
+	ask($session, 'SET client_min_messages = warning');
+	return $session;
+}
+
+# What the statements print; an error ends the test.
+sub ask
+{
+	my ($session, $sql) = @_;
+
+	$session->{stderr} = '';
+	return $session->query_safe($sql);
+}
+
+# The SQLSTATE of the first error of the statements, 00000 if there is none;
+# in list context its whole text too.
+sub state_after
+{
+	my ($session, $sql) = @_;
+
+	$session->{stderr} = '';
+	$session->query($sql);
+	my $text = $session->{stderr};
+	my $state = $text =~ /(?:ERROR|FATAL):\s+(\w{5}):/ ? $1 : '00000';
+	return wantarray ? ($state, $text) : $state;
+}
+
+# Shifts the extension's clock in the session, in seconds.
+sub at
+{
+	my ($session, $seconds) = @_;
+
+	ask($session, "SET minikafka.clock_offset = $seconds");
+	return $session;
 }
 
 # ---------------------------------------------------------------------------
@@ -259,6 +354,16 @@ sub problems
 
 	return $node->safe_psql('postgres',
 		"SELECT * FROM minikafka.check_topic('$topic')");
+}
+
+# The lines of the node's log about errors that nobody should ever see: internal
+# ones, deadlocks, crashes.  Needs log_error_verbosity = verbose.
+sub server_errors
+{
+	my ($node) = @_;
+
+	return join "\n", grep { /(?:ERROR|FATAL):  (?:XX|40P01)|PANIC|TRAP:/ }
+	  split /\n/, slurp_file($node->logfile);
 }
 
 # A library from test/modules/, which "make prove" builds.
