@@ -86,12 +86,7 @@ start_consumers() {
         consumer "$member" &
     done
     wait_for "SELECT state = 'Stable' AND members = 4 FROM minikafka.groups"
-    server_psql -c "SELECT member_id,
-            array_agg(partition ORDER BY partition) AS partitions,
-            sum(end_offset) AS records, sum(lag) AS unread
-        FROM minikafka.group_members
-        JOIN minikafka.consumer_lag USING (group_id, member_id)
-        GROUP BY member_id ORDER BY member_id"
+    server_psql -f examples/members.sql
 }
 
 # start_producers SINCE UNTIL: sets producers
@@ -134,8 +129,13 @@ wait_for "$ALL_READ"
 progress
 
 say "until 14 March; one member is killed, one is held up"
-server_psql -qAt -f examples/kill.sql 2>&1 >/dev/null |
-    while read -r line; do say "${line#*NOTICE:  }"; done &
+server_psql -q -f examples/kill.sql 2>&1 |
+    while IFS= read -r line; do
+        case $line in
+            *NOTICE:*) say "${line#*NOTICE:  }" ;;
+            *) echo "$line" ;;
+        esac
+    done &
 killer=$!
 wait_for "SELECT count(*) > 0 FROM pg_locks
     WHERE relation = 'airport_delay'::regclass AND mode = 'RowShareLock'"

@@ -21,8 +21,6 @@ END
 $$;
 
 BEGIN;
-SELECT FROM airport_delay WHERE airport = 'ORD' FOR UPDATE;
-
 DO $$
 DECLARE
 	ord integer := minikafka.partition_for_key('flights', 'ORD');
@@ -30,6 +28,8 @@ DECLARE
 	held_up record;
 	last record;
 BEGIN
+	PERFORM FROM airport_delay WHERE airport = 'ORD' FOR UPDATE;
+
 	killed := pg_temp.waiting_for(pg_backend_pid());
 	RAISE NOTICE '% is killed in the middle of a batch; partition % stands at offset %',
 		killed.member, ord, minikafka.committed('airport-delay', 'flights', ord);
@@ -38,13 +38,13 @@ BEGIN
 	END IF;
 
 	held_up := pg_temp.waiting_for(pg_backend_pid());
-	RAISE NOTICE 'after its session timeout % has partition %, goes on at offset %, and is held up',
-		held_up.member, ord, minikafka.committed('airport-delay', 'flights', ord);
+	RAISE NOTICE 'its session timeout has passed: % goes on at offset %, and is held up',
+		held_up.member, minikafka.committed('airport-delay', 'flights', ord);
 
 	last := pg_temp.waiting_for(held_up.pid);
-	RAISE NOTICE 'after its max poll interval % has partition %, and goes on at offset %',
-		last.member, ord, minikafka.committed('airport-delay', 'flights', ord);
-	RAISE NOTICE '% is let go', held_up.member;
+	RAISE NOTICE 'its max poll interval has passed: % goes on at offset %; % is let go',
+		last.member, minikafka.committed('airport-delay', 'flights', ord), held_up.member;
 END
 $$;
+\i examples/members.sql
 COMMIT;

@@ -357,7 +357,8 @@ mk_target_parse(const char *text)
 
 			errno = 0;
 			target.number = strtoi64(rest, &rest_end, 10);
-			if (errno != 0 || rest_end == rest || *rest_end != '\0')
+			if (errno != 0 || rest_end == rest || *rest_end != '\0' ||
+				isspace((unsigned char) *rest))
 				break;
 		}
 		if (target.kind != MK_TARGET_OFFSET || target.number >= 0)

@@ -429,14 +429,14 @@ mk_group_lock(void *note)
 	AcceptInvalidationMessages();
 }
 
-static void mk_group_write(void *note);
+static void mk_group_finish(void *note);
 
 static const MkNoteKind mk_group_kind = {
 	.rank = 2,
 	.tag = mk_group_tag,
 	.same = mk_group_same,
 	.lock = mk_group_lock,
-	.write = mk_group_write,
+	.finish = mk_group_finish,
 	.discard = mk_group_discard,
 };
 
@@ -645,7 +645,7 @@ mk_member_write(void *note)
 		: NULL;
 	int64 period;
 
-	if (m == NULL || list_member_int(n->use->gone, n->member_no))
+	if (m == NULL)
 		return;
 	period =
 		Min(m->session_timeout, m->max_poll_interval) / MK_HEARTBEAT_FRACTION;
@@ -783,7 +783,6 @@ static void
 mk_change_gone(MkChange *c, int32 member_no)
 {
 	mk_progress_delete_heartbeats(member_no);
-	c->use->gone = lappend_int(c->use->gone, member_no);
 	c->changed = true;
 }
 
@@ -1066,10 +1065,11 @@ mk_change_act(MkChange *c, const MkAction *action)
 
 /*
  * Makes the changes, in one rebalance.  What the transaction has read and
- * committed was checked against the group as it was before.
+ * committed was checked against the group as it was before, and is written by
+ * now.
  */
 static void
-mk_group_write(void *note)
+mk_group_finish(void *note)
 {
 	MkGroupNote *n = note;
 	MkChange c = {.use = n->use};

@@ -57,7 +57,6 @@ typedef struct MkGroupUse
 	MkGroup *group;
 	bool exclusive;
 	List *callers; /* numbers of the members that were touched */
-	List *gone; /* of those that this transaction has removed */
 } MkGroupUse;
 
 /*

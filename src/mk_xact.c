@@ -792,6 +792,9 @@ mk_xact_commit_records(MkPending *p)
 	for (int i = 0; i < p->nnotes; i++)
 		if (p->notes[i].key.kind->write != NULL)
 			p->notes[i].key.kind->write(p->notes[i].note);
+	for (int i = 0; i < p->nnotes; i++)
+		if (p->notes[i].key.kind->finish != NULL)
+			p->notes[i].key.kind->finish(p->notes[i].note);
 	if (nparts == 0)
 		return;
 	mk_xact_write_records(p, parts, nparts);

@@ -62,8 +62,8 @@ extern const MkSent *mk_xact_last_sent(int *n);
  * A kind of note.  Two notes about the same thing have the same "tag" and are
  * "same"; the later counts.  At commit all notes that were not rolled back are
  * ordered by rank and tag.  Then "lock" is called for each (it may fail), then,
- * when all else is locked and checked, "write", if there is one.  "discard"
- * frees a note that a later one replaces.
+ * when all else is locked and checked, "write" for each that has one, then
+ * "finish".  "discard" frees a note that a later one replaces.
  */
 typedef struct MkNoteKind
 {
@@ -72,6 +72,7 @@ typedef struct MkNoteKind
 	bool (*same)(const void *a, const void *b);
 	void (*lock)(void *note);
 	void (*write)(void *note);
+	void (*finish)(void *note);
 	void (*discard)(void *note);
 } MkNoteKind;
 

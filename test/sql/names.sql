@@ -34,8 +34,6 @@ BEGIN
 	PERFORM minikafka.offset_for_time(name, 0, now());
 	PERFORM minikafka.commit_offset('names', name, 0, 0);
 	PERFORM minikafka.committed('names', name, 0);
-	PERFORM minikafka.reset_offsets('group', name, 'latest');
-	PERFORM minikafka.join_group('joined', ARRAY[name], name);
 	PERFORM minikafka.delete_records(name, 0, -1);
 	PERFORM minikafka.check_topic(name);
 	PERFORM FROM minikafka.topics WHERE topic = name;
@@ -77,6 +75,19 @@ SELECT topic, partition, records FROM minikafka.last_sent();
 -- lag too
 SELECT count(*), count(DISTINCT topic) FROM minikafka.lag('names');
 SELECT count(*) FROM names WHERE pg_temp.try(format('SELECT minikafka.lag(''names'', %L)', name)) <> 'ok';
+-- a member can read all of them
+SELECT minikafka.join_group('readers', (SELECT array_agg(name) FROM names), 'r');
+SELECT count(*), count(DISTINCT topic) FROM minikafka.assignment('readers', 'r') JOIN names ON name = topic;
+SELECT count(*) = (SELECT sum(end_offset - log_start_offset) FROM minikafka.partitions) AS all, count(DISTINCT topic)
+FROM minikafka.poll('readers', 'r', 1000) JOIN names ON name = topic;
+SELECT count(*), count(DISTINCT topic) FROM minikafka.commit('readers', 'r') JOIN names ON name = topic;
+SELECT count(*) FROM names, (VALUES ('seek(''readers'', ''r'', %L, 0, 0)'), ('pause(''readers'', ''r'', %L, 0)'),
+	('resume(''readers'', ''r'', %L, 0)'), ('commit_offset(''readers'', %L, 0, 0, member_id => ''r'')'),
+	('reset_offsets(''names'', %L, ''latest'')')) v(f)
+WHERE pg_temp.try(format('SELECT minikafka.' || f, name)) <> 'ok';
+SELECT count(DISTINCT topic) FROM minikafka.group_offsets JOIN names ON name = topic WHERE group_id = 'readers';
+SELECT count(DISTINCT topic) FROM minikafka.consumer_lag JOIN names ON name = topic WHERE group_id = 'readers';
+SELECT minikafka.leave_group('readers', 'r');
 -- and all can be dropped
 SELECT count(minikafka.drop_topic(name)) FROM names;
 SELECT count(*) FROM minikafka.topics;
@@ -99,12 +110,18 @@ FROM names, (VALUES ('send(%L, ''x'')'), ('send_many(%L, ARRAY[''x''])'),
 	('append(%L, 0, ''k'', ''v'')'), ('partition_for_key(%L, ''k''::text)'),
 	('fetch(%L, 0, 0)'), ('fetch_text(%L, 0, 0)'), ('fetch_json(%L, 0, 0)'),
 	('offsets(%L, 0)'), ('offset_for_time(%L, 0, now())'),
-	('commit_offset(''g'', %L, 0, 0)'), ('committed(''g'', %L, 0)'),
+	('commit_offset(''g'', %L, 0, 0)'), ('committed(''g'', %L, 0)'), ('lag(''readers'', %L)'),
+	('reset_offsets(''g'', %L, ''latest'')'), ('seek(''g'', ''m'', %L, 0, 0)'),
+	('pause(''g'', ''m'', %L, 0)'), ('resume(''g'', ''m'', %L, 0)'),
 	('delete_records(%L, 0, -1)'), ('check_topic(%L)'),
 	('set_topic_option(%L, ''max_message_bytes'', ''1'')'),
 	('add_partitions(%L, 2)'), ('drop_topic(%L)')) v(f)
 GROUP BY f ORDER BY f COLLATE "C";
 SELECT minikafka.create_topic('x;drop table');
+-- who joins is told at once too, although a topic may be made later
+SELECT count(*), count(*) FILTER (WHERE
+	starts_with(pg_temp.try(format('SELECT minikafka.join_group(''g'', ARRAY[%L])', name)), '22023 invalid topic name "')) AS refused
+FROM names;
 -- nothing was made on the way
 SELECT count(*) FROM minikafka.topics;
 SELECT count(*) FROM pg_class WHERE relnamespace = 'minikafka_topics'::regnamespace;
@@ -123,6 +140,17 @@ SELECT no, minikafka.committed(name, 'names', 0), l.lag
 FROM names CROSS JOIN LATERAL minikafka.lag(name, 'names') l
 ORDER BY no;
 SELECT count(*) FROM minikafka.consumer_group WHERE group_id IN (SELECT name FROM names);
+-- as names of members and instances too
+SELECT no, pg_temp.try(format('SELECT minikafka.join_group(%1$L, ''{names}'', %1$L, %1$L)', name)) AS join_group
+FROM names ORDER BY no;
+SELECT count(*), count(*) FILTER (WHERE m.member_id = name AND m.instance_id = name AND m.partitions = 1) AS members
+FROM names JOIN minikafka.group_members m ON m.group_id = name;
+SELECT count(*) FROM names, (VALUES ('heartbeat(%1$L, %1$L)'), ('assignment(%1$L, %1$L)'), ('poll(%1$L, %1$L)'),
+	('commit(%1$L, %1$L)'), ('seek(%1$L, %1$L, ''names'', 0, 0)'), ('leave_group(%1$L, %1$L)')) v(f)
+WHERE pg_temp.try(format('SELECT minikafka.' || f, name)) <> 'ok';
+SELECT count(minikafka.join_group('all', '{names}', name, name)) FROM names;
+SELECT count(*), count(DISTINCT minikafka.heartbeat('all', member_id)) AS generations
+FROM minikafka.group_members JOIN names ON name = member_id WHERE group_id = 'all';
 \pset format unaligned
 SELECT pg_temp.try(format('SELECT minikafka.commit_offset(%L, ''names'', 0, 0)', g))
 FROM (VALUES (''), (repeat('g', 256)), (repeat(E'\u00e9', 128))) v(g);
