@@ -3,14 +3,16 @@
 # bash bench/run.sh [ROW ...]: compares minikafka with what one would write
 # without it, on a private server in a temporary folder, with fsync on.
 #
-# The rows: send, batch, async, fetch, size, snapshot; all of them where none
-# is given.
+# The rows: send, batch, async, fetch, size, snapshot, consume, members, lag,
+# commits; all of them where none is given.
 #
 #   ROUNDS=7              rounds, five at least for figures that count
 #   SECONDS_PER_ROUND=2   how long each contender runs in a round
 #   BIG=10000000          records of the big topic in "size"
 #   SMALL=100000          records of the small one
 #   PINNED=1000000        records sent under the old snapshot in "snapshot"
+#   WAITING=1000000       records that wait for the consumers in "consume"
+#   COMMITS=200000        of offsets under the old snapshot in "commits"
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL (PgQ is left out if not in it)
 #   KEEP=1                keep the temporary folder
@@ -22,8 +24,8 @@
 # "missed" when even the highest is below it.  The figures in records a second
 # are medians too.
 #
-# All of it takes about 15 minutes; with ROUNDS=3 SECONDS_PER_ROUND=1
-# BIG=1000000 PINNED=100000 about three.
+# All of it takes about 25 minutes; with ROUNDS=3 SECONDS_PER_ROUND=1
+# BIG=1000000 PINNED=100000 WAITING=200000 COMMITS=20000 about five.
 
 set -euo pipefail
 # shellcheck source=test/server.sh
@@ -34,8 +36,10 @@ SECONDS_PER_ROUND=${SECONDS_PER_ROUND:-2}
 BIG=${BIG:-10000000}
 SMALL=${SMALL:-100000}
 PINNED=${PINNED:-1000000}
+WAITING=${WAITING:-1000000}
+COMMITS=${COMMITS:-200000}
 SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
-ROWS=(send batch async fetch size snapshot)
+ROWS=(send batch async fetch size snapshot consume members lag commits)
 
 # 200 bytes that bytea takes as they are
 VALUE=$(printf '0123456789%.0s' {1..20})
@@ -289,22 +293,45 @@ send_pinned() {
         -D value="$VALUE" -D topic=pinned >/dev/null 2>&1
 }
 
+# A session that takes its snapshot and keeps it: sets holder
+hold_snapshot() {
+    as_user "$PG_BINDIR/psql" -X -q -c 'BEGIN ISOLATION LEVEL
+        REPEATABLE READ' -c 'SELECT FROM bench.plain LIMIT 1' \
+        -c 'SELECT pg_sleep(100000)' >/dev/null 2>&1 &
+    holder=$!
+}
+
+# Lets it go; it must have been there.
+release_snapshot() {
+    if [ "$(server_psql -At -c "SELECT count(*) FROM pg_stat_activity
+        WHERE backend_xmin IS NOT NULL AND query LIKE '%pg_sleep%'
+        AND pid <> pg_backend_pid()")" != 1 ]; then
+        server_die "the old snapshot was not held"
+    fi
+    server_psql -q -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()" >/dev/null
+    wait "$holder" || true
+}
+
 # What an old snapshot keeps from being removed it keeps in its own database.
-# So a database without one, where the same is sent, is the control, and takes
+# So a database without one, where the same is done, is the control, and takes
 # turns with it; "before" and "after" cannot.
+make_control() {
+    if [ -z "$(server_psql -At -c "SELECT FROM pg_database
+        WHERE datname = 'control'")" ]; then
+        server_psql -q -c 'CREATE DATABASE control'
+        in_control server_psql -q -c 'CREATE EXTENSION minikafka'
+    fi
+}
+
 row_snapshot() {
     local when mode holder
-    server_psql -q -c 'CREATE DATABASE control'
-    in_control server_psql -q -c 'CREATE EXTENSION minikafka'
+    make_control
     topic pinned 1
     in_control topic pinned 1
     for when in before after; do
         if [ "$when" = after ]; then
-            # a session that takes its snapshot and keeps it
-            as_user "$PG_BINDIR/psql" -X -q -c 'BEGIN ISOLATION LEVEL
-                REPEATABLE READ' -c 'SELECT FROM bench.plain LIMIT 1' \
-                -c 'SELECT pg_sleep(100000)' >/dev/null 2>&1 &
-            holder=$!
+            hold_snapshot
             send_pinned
             in_control send_pinned
         fi
@@ -327,14 +354,161 @@ row_snapshot() {
             report '  the one without' 'itself before' - control control_before
         done
     done
-    if [ "$(server_psql -At -c "SELECT count(*) FROM pg_stat_activity
-        WHERE backend_xmin IS NOT NULL AND query LIKE '%pg_sleep%'
-        AND pid <> pg_backend_pid()")" != 1 ]; then
-        server_die "the old snapshot was not held"
+    release_snapshot
+}
+
+# join GROUP TOPIC MEMBERS: m0, m1, ...; they stay members without being heard of
+join() {
+    server_psql -q -c "SELECT minikafka.join_group('$1', '{$2}', 'm' || i,
+        session_timeout => '1 day', max_poll_interval => '1 day')
+        FROM generate_series(0, $3 - 1) AS i" >/dev/null
+}
+
+# from_start GROUP TOPIC: its members poll from the log starts again
+from_start() {
+    server_psql -q -c "SELECT minikafka.seek(group_id, member_id, topic,
+        partition, log_start_offset) FROM minikafka.consumer_lag
+        WHERE group_id = '$1' AND topic = '$2'" >/dev/null
+}
+
+# consume GROUP TOPIC MEMBERS RECORDS: polls of so many, from the start
+consume() {
+    from_start "$1" "$2"
+    run consume "$3" -D group="$1" -D records="$4"
+}
+
+consume_select() {
+    server_psql -q -c 'UPDATE bench.position SET next_offset = 0'
+    PGOPTIONS="-c search_path=waiting ${PGOPTIONS:-}" \
+        run consume_select 1 -D records=100
+}
+
+consume_pgq() {
+    server_psql -q -c "SELECT pgq.unregister_consumer('waiting', 'c'),
+        pgq.register_consumer_at('waiting', 'c', min(tick_id)) FROM pgq.tick
+        WHERE tick_queue = (SELECT queue_id FROM pgq.queue
+            WHERE queue_name = 'waiting')" >/dev/null
+    run consume_pgq 1
+}
+
+# As many events as there are records, 100 to a batch
+load_pgq() {
+    server_psql -q >/dev/null <<SQL
+SELECT pgq.create_queue('waiting');
+SELECT pgq.set_queue_config('waiting', 'ticker_max_count', '100');
+SELECT pgq.register_consumer('waiting', 'c');
+CREATE PROCEDURE bench.load_pgq(batches integer) LANGUAGE plpgsql AS \$\$
+BEGIN
+    FOR i IN 1..batches LOOP
+        PERFORM pgq.insert_event('waiting', 'e', '$VALUE')
+            FROM generate_series(1, 100);
+        COMMIT;
+        PERFORM pgq.ticker('waiting');
+        COMMIT;
+    END LOOP;
+END \$\$;
+CALL bench.load_pgq($((WAITING / 100)));
+SQL
+    server_psql -q -c 'VACUUM ANALYZE'
+}
+
+# Consumers of what waits: poll 100, commit, a transaction each
+row_consume() {
+    local mode all
+    topic waiting 1
+    load waiting "$WAITING"
+    plain_copy waiting
+    server_psql -q -c 'CREATE TABLE bench.position (
+        consumer text PRIMARY KEY, next_offset bigint NOT NULL)' \
+        -c "INSERT INTO bench.position VALUES ('c', 0)"
+    join one_by_one waiting 1
+    all=("ours consume one_by_one waiting 1 100" "select consume_select")
+    if [ -n "$PGQ" ]; then
+        load_pgq
+        all+=("pgq consume_pgq")
     fi
-    server_psql -q -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE query LIKE '%pg_sleep%' AND pid <> pg_backend_pid()" >/dev/null
-    wait "$holder" || true
+    for mode in on off; do
+        export PGOPTIONS="-c synchronous_commit=$mode"
+        compete "${all[@]}"
+        unset PGOPTIONS
+        report "poll 100, commit, fsync wait $mode" 'SELECT, UPDATE' 0.8 \
+            ours select 100
+        if [ -n "$PGQ" ]; then
+            report "poll 100, commit, fsync wait $mode" PgQ 1.0 ours pgq 100
+        fi
+    done
+}
+
+row_members() {
+    topic shared 8
+    load shared "$((WAITING * 4))"
+    join together shared 8
+    join alone shared 1
+    export PGOPTIONS='-c synchronous_commit=off'
+    compete "eight consume together shared 8 100" \
+        "one consume alone shared 1 100"
+    unset PGOPTIONS
+    report '8 members, 8 part., no wait for WAL' 'one member' 1.6 eight one 100
+}
+
+# 100 groups of 12 partitions; all at different places
+row_lag() {
+    topic twelve 12
+    load twelve "$BIG"
+    server_psql -q -c "DO \$\$ BEGIN
+        FOR i IN 1..100 LOOP
+            PERFORM minikafka.commit_offset('lag ' || i, 'twelve', p,
+                (hashint4(i * 12 + p) & 65535) % (SELECT end_offset
+                    FROM minikafka.offsets('twelve', p)))
+                FROM generate_series(0, 11) AS p;
+            COMMIT;
+        END LOOP;
+    END \$\$"
+    printf '%-37s %-14s %s\n' "lag() of 100 groups, $(numfmt --to=si "$BIG")" \
+        '< 20 ms' "$(for ((i = 0; i < ROUNDS; i++)); do
+            server_psql -q -c '\timing on' -c "SELECT count(*), sum(lag)
+                FROM generate_series(1, 100) AS i, minikafka.lag('lag ' || i)" |
+                sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
+        done | sort -n | sed -n "$(((ROUNDS + 1) / 2))p") ms"
+}
+
+# COMMITS transactions, each with a record of its own
+commit_pinned() {
+    from_start looped committed
+    PGOPTIONS='-c synchronous_commit=off' as_user "$PG_BINDIR/pgbench" -n \
+        -M prepared -f bench/consume.sql -c 1 -t "$COMMITS" -D group=looped \
+        -D records=1 >/dev/null 2>&1
+}
+
+row_commits() {
+    local when mode holder
+    make_control
+    for when in '' in_control; do
+        $when topic committed 1
+        $when load committed "$WAITING"
+        $when join looped committed 1
+    done
+    for when in before after; do
+        if [ "$when" = after ]; then
+            hold_snapshot
+            commit_pinned
+            in_control commit_pinned
+        fi
+        for mode in on off; do
+            export PGOPTIONS="-c synchronous_commit=$mode"
+            compete "ours consume looped committed 1 100" \
+                "control in_control consume looped committed 1 100"
+            unset PGOPTIONS
+            if [ "$when" = before ]; then
+                report "poll 100, commit, fsync wait $mode" 'control before' - \
+                    ours control 100
+                continue
+            fi
+            report "poll 100, commit, snapshot, fsync $mode" \
+                'no snapshot' 0.95 ours control 100
+        done
+    done
+    release_snapshot
 }
 
 # ---------------------------------------------------------------------------

@@ -385,7 +385,7 @@ mk_group_read_topics(MkGroup *g)
 		t = &g->topics[g->ntopics++];
 		t->topic_id = topic_id;
 		t->npartitions = 1;
-		t->topic = mk_catalog_topic_by_id(topic_id);
+		t->topic = NULL;
 	}
 }
 
@@ -563,6 +563,20 @@ mk_membership_assignment(const MkGroup *group, int32 topic_id, int32 partition)
 			high = middle;
 	}
 	return NULL;
+}
+
+MkTopic *
+mk_membership_topic(MkGroupTopic *t)
+{
+	MkTopic *topic;
+
+	/* also one that was gone before: its drop may have been rolled back */
+	if (t->topic == NULL)
+		t->topic = mk_catalog_topic_by_id(t->topic_id);
+	if (t->topic == NULL)
+		return NULL;
+	topic = mk_catalog_topic(t->topic->relid);
+	return topic != NULL && topic->topic_id == t->topic_id ? topic : NULL;
 }
 
 /* ---------------------------------------------------------------------------

@@ -72,7 +72,7 @@ typedef struct MkGroupTopic
 {
 	int32 topic_id;
 	int32 npartitions; /* that are assigned */
-	MkTopic *topic; /* NULL if it is gone */
+	MkTopic *topic; /* for mk_membership_topic */
 } MkGroupTopic;
 
 typedef struct MkGroup
@@ -141,6 +141,9 @@ mk_membership_any_member(const MkGroup *group, const char *member_id);
 /* The assignment of a partition, NULL if nobody has it. */
 extern MkAssignment *
 mk_membership_assignment(const MkGroup *group, int32 topic_id, int32 partition);
+
+/* The topic, NULL if it is gone. */
+extern MkTopic *mk_membership_topic(MkGroupTopic *topic);
 
 /* How the settings are called. */
 extern const char *mk_membership_assignor_name(MkAssignor assignor);

@@ -15,6 +15,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
@@ -59,14 +60,8 @@ static MkTopic *
 mk_look_topic(const MkGroup *group, int32 topic_id)
 {
 	for (int i = 0; i < group->ntopics; i++)
-	{
-		MkTopic *topic = group->topics[i].topic;
-
-		if (group->topics[i].topic_id != topic_id || topic == NULL)
-			continue;
-		topic = mk_catalog_topic(topic->relid);
-		return topic != NULL && topic->topic_id == topic_id ? topic : NULL;
-	}
+		if (group->topics[i].topic_id == topic_id)
+			return mk_membership_topic(&group->topics[i]);
 	return NULL;
 }
 
@@ -209,6 +204,14 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 						   look->refused ? s->position.turn : turn);
 }
 
+/* For what a look needs; a call that waits has many. */
+static MemoryContext
+mk_look_context(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "minikafka look",
+								 ALLOCSET_DEFAULT_SIZES);
+}
+
 static void
 mk_look(MkLook *look, Snapshot snapshot)
 {
@@ -245,27 +248,36 @@ mk_poll(const MkPoll *poll)
 	TimestampTz until = GetCurrentTimestamp() + poll->max_wait;
 	MkLook look = {.poll = poll};
 	int round = 0;
+	MemoryContext context = mk_look_context();
+	MemoryContext old = MemoryContextSwitchTo(context);
 
 	mk_look(&look, GetActiveSnapshot());
 	while (look.found == 0 && !look.due && !IsolationUsesXactSnapshot() &&
 		   poll->max_wait > 0 && mk_poll_sleep(&round, until))
 	{
+		MemoryContextReset(context);
 		PushActiveSnapshot(GetLatestSnapshot());
 		mk_look(&look, GetActiveSnapshot());
 		PopActiveSnapshot();
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 bool
 mk_poll_is_ready(const char *group_id, const char *member_id)
 {
 	MkLook look = {0};
+	MemoryContext context = mk_look_context();
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool ready = false;
 
 	mk_look_begin(&look, group_id, member_id);
-	for (int i = 0; i < look.nsources; i++)
-		if (mk_source_start(&look, &look.sources[i]) !=
+	for (int i = 0; !ready && i < look.nsources; i++)
+		ready = mk_source_start(&look, &look.sources[i]) !=
 			mk_log_end(look.sources[i].topic,
-					   look.sources[i].assignment->partition))
-			return true;
-	return false;
+					   look.sources[i].assignment->partition);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return ready;
 }

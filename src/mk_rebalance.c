@@ -60,12 +60,9 @@ mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
 	/* a topic that is gone, or has another name */
 	for (int i = 0; i < g->ntopics; i++)
 	{
-		MkTopic *topic = g->topics[i].topic;
+		MkTopic *topic = mk_membership_topic(&g->topics[i]);
 
-		if (topic != NULL)
-			topic = mk_catalog_topic(topic->relid);
-		if (topic == NULL || topic->topic_id != g->topics[i].topic_id ||
-			!mk_anybody_subscribes_to(g, NameStr(topic->name)))
+		if (topic == NULL || !mk_anybody_subscribes_to(g, NameStr(topic->name)))
 			return true;
 	}
 
