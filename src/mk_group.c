@@ -303,6 +303,7 @@ typedef enum MkActionKind
 	MK_ACTION_LET_GO,
 	MK_ACTION_JOIN,
 	MK_ACTION_LEAVE,
+	/* those below are errors where there is no group any more */
 	MK_ACTION_GRANT,
 	MK_ACTION_REVOKE,
 	MK_ACTION_DELETE
@@ -404,13 +405,13 @@ mk_group_lock(void *note)
 		exclusive = true;
 	}
 	use->exclusive = exclusive;
-	if (use->group == NULL)
+	if (use->group == NULL && use->make)
 	{
-		if (!use->make)
-			mk_group_not_found(use->group_id);
 		mk_membership_make(use->group_id, GetUserNameFromId(use->user, false));
 		use->group = mk_membership_get(use->group_id);
 	}
+	if (use->group == NULL)
+		return; /* it was deleted: who needs it finds that */
 	mk_group_check_right(use->group, use->user, false);
 
 	/* a partition that they begin at its end gets a committed offset */
@@ -599,12 +600,12 @@ mk_member_check(const MkGroupUse *use, int32 group_no, int32 member_no,
 				const char *member_id)
 {
 	const MkGroup *g = use->group;
-	MkMember *m =
-		g->group_no == group_no ? mk_membership_member_no(g, member_no) : NULL;
+	bool same = g != NULL && g->group_no == group_no;
+	MkMember *m = same ? mk_membership_member_no(g, member_no) : NULL;
 
 	if (m != NULL)
 		return m;
-	m = g->group_no == group_no ? mk_membership_any_member(g, member_id) : NULL;
+	m = same ? mk_membership_any_member(g, member_id) : NULL;
 	if (m == NULL || m->removed == MK_REMOVED_LEFT)
 		mk_member_unknown(use->group_id, member_id, m, MK_REMOVED_LEFT);
 	if (m->removed == MK_REMOVED_FENCED)
@@ -640,8 +641,9 @@ mk_member_write(void *note)
 {
 	MkMemberNote *n = note;
 	TimestampTz now = mk_clock_now();
-	MkMember *m = n->use->group->group_no == n->group_no
-		? mk_membership_member_no(n->use->group, n->member_no)
+	const MkGroup *g = n->use->group;
+	MkMember *m = g != NULL && g->group_no == n->group_no
+		? mk_membership_member_no(g, n->member_no)
 		: NULL;
 	int64 period;
 
@@ -681,7 +683,9 @@ mk_member_show_poll(MkMember *m, TimestampTz shown, TimestampTz now)
 	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
 	if (now <= m->polled + period)
 		return shown;
-	mk_lock_member_polled(m->member_no, now / USECS_PER_SEC);
+	/* rounded up, so that it is not removed before its time */
+	mk_lock_member_polled(m->member_no,
+						  (now + USECS_PER_SEC - 1) / USECS_PER_SEC);
 	return now;
 }
 
@@ -992,14 +996,18 @@ mk_change_join(MkChange *c, const MkJoin *join)
 	c->changed = true;
 }
 
+/* The member may have been removed meanwhile; but not have joined again. */
 static void
-mk_change_leave(MkChange *c, const char *member_id)
+mk_change_leave(MkChange *c, const MkAction *action)
 {
-	MkMember *m = mk_membership_member(c->group, member_id);
+	MkMember *m = mk_membership_member_no(c->group, action->member_no);
 
-	/* it may have been removed meanwhile */
 	if (m != NULL)
 		mk_change_remove(c, m, MK_REMOVED_LEFT);
+	else if (mk_membership_member(c->group, action->name) != NULL)
+		mk_group_fence(
+			c->use->group_id,
+			psprintf("Member \"%s\" has joined again.", action->name));
 }
 
 /* Forgets why members were removed. */
@@ -1042,7 +1050,7 @@ mk_change_act(MkChange *c, const MkAction *action)
 			mk_change_join(c, action->join);
 			break;
 		case MK_ACTION_LEAVE:
-			mk_change_leave(c, action->name);
+			mk_change_leave(c, action);
 			break;
 		case MK_ACTION_GRANT:
 		case MK_ACTION_REVOKE:
@@ -1083,7 +1091,12 @@ mk_group_finish(void *note)
 	c.group = mk_membership_get_for_update(n->use->group_id);
 	c.now = mk_clock_now();
 	if (c.group == NULL)
-		mk_group_not_found(n->use->group_id);
+	{
+		foreach (lc, n->actions)
+			if (((const MkAction *) lfirst(lc))->kind >= MK_ACTION_GRANT)
+				mk_group_not_found(n->use->group_id);
+		return;
+	}
 	nbefore = c.group->nassignments;
 	before = palloc(Max(nbefore, 1) * sizeof(MkAssignment));
 	if (nbefore > 0)
@@ -1145,9 +1158,10 @@ void
 mk_group_leave(const char *group_id, const char *member_id)
 {
 	MkGroup *g = mk_group_find(group_id);
-	const MkAction action = {.kind = MK_ACTION_LEAVE, .name = member_id};
+	MkMember *m = mk_group_member(group_id, g, member_id, false);
+	const MkAction action = {
+		.kind = MK_ACTION_LEAVE, .member_no = m->member_no, .name = member_id};
 
-	(void) mk_group_member(group_id, g, member_id, false);
 	mk_group_act(group_id, &action);
 }
 

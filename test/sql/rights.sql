@@ -60,6 +60,21 @@ INSERT INTO calls (call) VALUES
 	($$minikafka.commit_offset('rights', 'owned', 0, 0)$$),
 	($$minikafka.committed('rights', 'owned', 0)$$),
 	($$minikafka.lag('rights', 'owned')$$),
+	($$minikafka.reset_offsets('rights', 'owned', 'earliest')$$),
+	($$minikafka.grant_group('rights', 'regress_nobody')$$),
+	($$minikafka.revoke_group('rights', 'regress_nobody')$$),
+	($$minikafka.join_group('rights joined', '{owned}', 'n')$$),
+	($$minikafka.heartbeat('rights joined', 'm')$$),
+	($$minikafka.assignment('rights joined', 'm')$$),
+	($$minikafka.poll('rights joined', 'm')$$),
+	($$minikafka.poll_text('rights joined', 'm')$$),
+	($$minikafka.poll_json('rights joined', 'm')$$),
+	($$minikafka.commit('rights joined', 'm')$$),
+	($$minikafka.commit_offset('rights joined', 'owned', 0, 0, member_id => 'm')$$),
+	($$minikafka.seek('rights joined', 'm', 'owned', 0, 0)$$),
+	($$minikafka.pause('rights joined', 'm', 'owned', 0)$$),
+	($$minikafka.resume('rights joined', 'm', 'owned', 0)$$),
+	($$minikafka.leave_group('rights joined', 'm')$$),
 	($$minikafka.check_topic('owned')$$),
 	($$minikafka.delete_records('owned', 0, 0)$$),
 	($$minikafka.set_topic_option('owned', 'max_message_bytes', '1000')$$),
@@ -69,6 +84,7 @@ INSERT INTO calls (call) VALUES
 	($$FROM minikafka.partitions WHERE topic = 'owned'$$);
 GRANT SELECT ON calls TO PUBLIC;
 SELECT minikafka.commit_offset('rights', 'owned', 0, 0);
+SELECT minikafka.join_group('rights joined', '{owned}', 'm');
 SET ROLE regress_nobody;
 \pset format unaligned
 SELECT call, pg_temp.try('SELECT ' || call) FROM calls ORDER BY no;
@@ -88,8 +104,10 @@ GRANT INSERT ON answers TO PUBLIC;
 UPDATE calls SET call = replace(call, 'rights', 'rights of %I');
 SET ROLE regress_consumer;
 SELECT minikafka.commit_offset('rights of consumer', 'owned', 0, 0);
+SELECT minikafka.join_group('rights of consumer joined', '{owned}', 'm');
 SET ROLE regress_owner;
 SELECT minikafka.commit_offset('rights of owner', 'owned', 0, 0);
+SELECT minikafka.join_group('rights of owner joined', '{owned}', 'm');
 SET ROLE regress_producer;
 INSERT INTO answers SELECT no, 'producer', pg_temp.try('SELECT ' || format(call, 'producer')) FROM calls;
 SET ROLE regress_consumer;
@@ -241,6 +259,164 @@ COMMIT;
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM minikafka.consumer_group WHERE group_id = 'raced';
 
+-- Its owner, and nobody else, may let others use it
+SET ROLE regress_member;
+SELECT minikafka.grant_group('shared', 'regress_member');
+\echo :LAST_ERROR_SQLSTATE
+SET ROLE regress_consumer;
+SELECT minikafka.grant_group('shared', 'regress_member');
+SET ROLE regress_member;
+SELECT minikafka.commit_offset('shared', 'owned', 1, 4);
+SELECT minikafka.committed('shared', 'owned', 1);
+SELECT committed_offset FROM minikafka.lag('shared') ORDER BY partition;
+SELECT minikafka.join_group('shared', '{owned}', 'of member');
+SELECT group_id, state, members, owner FROM minikafka.groups;
+SELECT group_id, member_id, partitions FROM minikafka.group_members;
+SELECT group_id, topic, partition, "offset", member_id FROM minikafka.group_offsets;
+SELECT group_id, topic, partition, committed_offset, member_id FROM minikafka.consumer_lag ORDER BY partition;
+SELECT minikafka.leave_group('shared', 'of member');
+-- who uses a group may not give it away, nor delete it
+SELECT minikafka.grant_group('shared', 'regress_nobody');
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.revoke_group('shared', 'regress_member');
+SELECT minikafka.delete_group('shared');
+\echo :LAST_ERROR_SQLSTATE
+-- once more changes nothing; taken away it is gone at once
+SET ROLE regress_consumer;
+SELECT minikafka.grant_group('shared', 'regress_member'), minikafka.grant_group('shared', 'regress_member');
+SELECT minikafka.revoke_group('shared', 'regress_member');
+SET ROLE regress_member;
+SELECT minikafka.commit_offset('shared', 'owned', 1, 4);
+SELECT count(*) FROM minikafka.groups;
+-- also by the grant of a role that others are in; at COMMIT
+BEGIN;
+SET LOCAL ROLE regress_consumer;
+SELECT minikafka.grant_group('shared', 'regress_team');
+SET LOCAL ROLE regress_member;
+SELECT pg_temp.try($$SELECT minikafka.committed('shared', 'owned', 1)$$);
+COMMIT;
+SET ROLE regress_member;
+SELECT minikafka.committed('shared', 'owned', 1);
+BEGIN;
+SET LOCAL ROLE regress_consumer;
+SELECT minikafka.revoke_group('shared', 'regress_team');
+ROLLBACK;
+SELECT minikafka.committed('shared', 'owned', 1);
+SET ROLE regress_consumer;
+BEGIN;
+SELECT minikafka.revoke_group('shared', 'regress_team');
+SAVEPOINT s;
+SELECT minikafka.grant_group('shared', 'regress_team');
+SELECT minikafka.grant_group('shared', 'regress_cleaner');
+ROLLBACK TO s;
+COMMIT;
+SET ROLE regress_member;
+SELECT minikafka.committed('shared', 'owned', 1);
+-- the topic takes a right of its own
+SET ROLE regress_consumer;
+SELECT minikafka.grant_group('shared', 'regress_cleaner');
+SET ROLE regress_cleaner;
+\pset format unaligned
+SELECT call, pg_temp.try('SELECT minikafka.' || call) FROM (VALUES
+	($$commit_offset('shared', 'owned', 1, 3)$$),
+	($$committed('shared', 'owned', 1)$$),
+	($$lag('shared')$$),
+	($$lag('shared', 'owned')$$),
+	($$reset_offsets('shared', 'owned', 'latest')$$),
+	($$join_group('shared', '{owned}')$$),
+	($$join_group('shared', '{not yet}')$$),
+	($$join_group('shared', '{not.yet}', 'early')$$)) v(call);
+\pset format aligned
+SELECT group_id FROM minikafka.groups;
+SELECT count(*) FROM minikafka.group_offsets;
+SELECT count(*) FROM minikafka.consumer_lag;
+-- also a topic that is made later
+RESET ROLE;
+SELECT minikafka.create_topic('not.yet', 1);
+SELECT minikafka.send('not.yet', 'v');
+SET ROLE regress_cleaner;
+SELECT minikafka.poll('shared', 'early');
+SELECT * FROM minikafka.assignment('shared', 'early');
+SELECT minikafka.poll('shared', 'early');
+\echo :LAST_ERROR_SQLSTATE
+SELECT count(*) FROM minikafka.consumer_lag;
+RESET ROLE;
+GRANT SELECT ON minikafka_topics."not.yet" TO regress_cleaner;
+SET ROLE regress_cleaner;
+SELECT value FROM minikafka.poll_text('shared', 'early');
+RESET ROLE;
+REVOKE SELECT ON minikafka_topics."not.yet" FROM regress_cleaner;
+SET ROLE regress_cleaner;
+SELECT minikafka.poll('shared', 'early');
+SELECT minikafka.seek('shared', 'early', 'not.yet', 0, 0);
+SELECT minikafka.commit_offset('shared', 'not.yet', 0, 0, member_id => 'early');
+SELECT minikafka.leave_group('shared', 'early');
+RESET ROLE;
+SELECT minikafka.drop_topic('not.yet');
+-- members of pg_monitor see all groups, and can do nothing with them
+SET ROLE regress_monitor;
+SELECT group_id, CASE WHEN owner ~ '^regress' THEN owner END AS owner FROM minikafka.groups ORDER BY 1;
+SELECT group_id, member_id FROM minikafka.group_members ORDER BY 1, 2;
+SELECT group_id, topic, count(*) FROM minikafka.group_offsets GROUP BY 1, 2 ORDER BY 1;
+SELECT group_id, topic, count(*) FROM minikafka.consumer_lag GROUP BY 1, 2 ORDER BY 1;
+-- others see their own, also where a condition that costs nothing comes first
+RESET ROLE;
+CREATE FUNCTION leak(value anyelement) RETURNS boolean LANGUAGE plpgsql COST 0.000001 AS $$
+BEGIN
+	RAISE NOTICE 'leaked: %', value;
+	RETURN true;
+END $$;
+SET ROLE regress_nobody;
+SELECT group_id FROM minikafka.groups WHERE leak(group_id);
+SELECT group_id FROM minikafka.group_members WHERE leak(group_id);
+SELECT group_id FROM minikafka.group_offsets WHERE leak(group_id);
+SELECT group_id FROM minikafka.consumer_lag WHERE leak(group_id);
+SET ROLE regress_owner;
+SELECT group_id FROM minikafka.groups WHERE leak(group_id) ORDER BY 1;
+RESET ROLE;
+DROP FUNCTION leak(anyelement);
+
+-- Who notes something is who did it, whoever it is at COMMIT
+BEGIN;
+SET LOCAL ROLE regress_consumer;
+SELECT minikafka.join_group('made by', '{owned}', 'm');
+SET LOCAL ROLE regress_nobody;
+COMMIT;
+SELECT owner FROM minikafka.groups WHERE group_id = 'made by';
+-- in a function that runs as its owner, that one
+CREATE FUNCTION join_as_owner(text) RETURNS text LANGUAGE sql SECURITY DEFINER
+SET search_path = pg_catalog AS $$SELECT minikafka.join_group($1, '{owned}', 'm')$$;
+ALTER FUNCTION join_as_owner(text) OWNER TO regress_consumer;
+SET ROLE regress_nobody;
+SELECT join_as_owner('made by proxy');
+SELECT minikafka.poll('made by proxy', 'm');
+RESET ROLE;
+SELECT owner FROM minikafka.groups WHERE group_id = 'made by proxy';
+DROP FUNCTION join_as_owner(text);
+-- a group that a superuser made is his
+SELECT minikafka.join_group('superuser''s', '{owned}', 'm');
+SET ROLE regress_consumer;
+\set VERBOSITY terse
+SELECT minikafka.join_group('superuser''s', '{owned}', 'n');
+\set VERBOSITY default
+RESET ROLE;
+SELECT minikafka.leave_group('superuser''s', 'm');
+-- and another's is no secret to him
+SELECT minikafka.leave_group('made by', 'm');
+SELECT minikafka.delete_group('made by');
+-- a right that is gone at COMMIT
+BEGIN;
+SET LOCAL ROLE regress_cleaner;
+SELECT minikafka.join_group('shared', '{nothing.yet}', 'late');
+RESET ROLE;
+SELECT minikafka.revoke_group('shared', 'regress_cleaner');
+COMMIT;
+SELECT member_id FROM minikafka.group_members WHERE group_id = 'shared';
+SET ROLE regress_cleaner;
+SELECT minikafka.heartbeat('shared', 'late');
+RESET ROLE;
+SELECT minikafka.leave_group('shared', 'late');
+
 -- What a role has sent stays sent when it ends its work as another role
 BEGIN;
 SET LOCAL ROLE regress_producer;
@@ -260,7 +436,8 @@ RESET ROLE;
 SET ROLE regress_owner;
 SELECT pg_temp.try(format('SELECT FROM minikafka.%s', t))
 FROM (VALUES ('topic'), ('partition'), ('segment'), ('consumer_group'),
-	('group_progress'), ('topic_id'), ('group_no')) v(t);
+	('group_progress'), ('group_grant'), ('group_member'), ('group_assignment'),
+	('member_heartbeat'), ('topic_id'), ('group_no'), ('member_no')) v(t);
 SELECT pg_temp.try('SELECT nextval(''minikafka.topic_id'')');
 SELECT pg_temp.try('CREATE TABLE minikafka_data.mine ()');
 SELECT pg_temp.try('CREATE FUNCTION minikafka.mine() RETURNS int LANGUAGE sql AS ''SELECT 1''');
@@ -327,6 +504,14 @@ SET ROLE regress_leaver;
 SELECT minikafka.commit_offset('left over', 'left', 0, 0);
 RESET ROLE;
 REVOKE ALL ON minikafka_topics.left FROM regress_leaver;
+DROP ROLE regress_leaver;
+SET ROLE regress_nobody;
+SELECT minikafka.commit_offset('left over', 'left', 0, 0);
+RESET ROLE;
+SELECT minikafka.commit_offset('left over', 'left', 0, 0);
+-- a grant to it does no harm
+CREATE ROLE regress_leaver;
+SELECT minikafka.grant_group('left over', 'regress_leaver');
 DROP ROLE regress_leaver;
 SET ROLE regress_nobody;
 SELECT minikafka.commit_offset('left over', 'left', 0, 0);
