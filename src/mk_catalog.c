@@ -211,9 +211,16 @@ mk_catalog_check_topic(const MkTopic *topic, int32 topic_id)
 MkTopic *
 mk_catalog_topic_by_name(const char *name)
 {
-	Oid relid = get_relname_relid(name, mk_relation_topics_namespace());
+	MkTopic *topic;
 
-	return OidIsValid(relid) ? mk_catalog_topic(relid) : NULL;
+	/* it may be renamed while its row is read */
+	do
+	{
+		Oid relid = get_relname_relid(name, mk_relation_topics_namespace());
+
+		topic = OidIsValid(relid) ? mk_catalog_topic(relid) : NULL;
+	} while (topic != NULL && strcmp(NameStr(topic->name), name) != 0);
+	return topic;
 }
 
 MkTopic *

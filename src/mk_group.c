@@ -49,12 +49,12 @@ mk_group_check_id(const char *what, const char *id)
 {
 	size_t length = strlen(id);
 
-	if (length == strspn(id, " \t\r\n") || length > MK_GROUP_MAX_ID)
+	if (length == strspn(id, " \t\r\n") || length > MK_MEMBERSHIP_MAX_ID)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid %s \"%s\"", what, id),
 				 errhint("It must have 1 to %d bytes, not all blank.",
-						 MK_GROUP_MAX_ID)));
+						 MK_MEMBERSHIP_MAX_ID)));
 }
 
 /* ---------------------------------------------------------------------------
@@ -194,16 +194,24 @@ mk_member_expired(MkMember *m, TimestampTz now)
 	return MK_REMOVED_NOT;
 }
 
-/* What the members' hint says, as a sentence. */
+static const char *
+mk_seconds(int64 microseconds)
+{
+	return microseconds % USECS_PER_SEC == 0
+		? psprintf(INT64_FORMAT " s", microseconds / USECS_PER_SEC)
+		: psprintf("%g s", (double) microseconds / USECS_PER_SEC);
+}
+
+/* As a sentence */
 static const char *
 mk_removed_why(const MkMember *m, MkRemoved why)
 {
 	if (why == MK_REMOVED_SESSION_TIMEOUT)
-		return psprintf("It was not heard of for its session timeout, %g s.",
-						m->session_timeout / 1e6);
+		return psprintf("It was not heard of for its session timeout, %s.",
+						mk_seconds(m->session_timeout));
 	if (why == MK_REMOVED_MAX_POLL_INTERVAL)
-		return psprintf("It did not poll for its max poll interval, %g s.",
-						m->max_poll_interval / 1e6);
+		return psprintf("It did not poll for its max poll interval, %s.",
+						mk_seconds(m->max_poll_interval));
 	return "It has left.";
 }
 
@@ -227,9 +235,10 @@ mk_member_unknown(const char *group_id, const char *member_id,
 	ereport(ERROR,
 			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
 			 errmsg("group \"%s\" has no member \"%s\"", group_id, member_id),
-			 m != NULL ? errdetail_internal("%s", mk_removed_why(m, why)) : 0,
-			 errhint("Join with minikafka.join_group(), which takes effect at "
-					 "COMMIT.")));
+			 errhint("%s%sJoin with minikafka.join_group(), which takes "
+					 "effect at COMMIT.",
+					 m != NULL ? mk_removed_why(m, why) : "",
+					 m != NULL ? " " : "")));
 }
 
 MkMember *
@@ -317,6 +326,7 @@ typedef struct MkAction
 	int32 topic_id;
 	int32 partition;
 	const char *name; /* of a member or a role */
+	Oid user; /* who calls */
 	const MkJoin *join;
 } MkAction;
 
@@ -336,10 +346,8 @@ mk_group_tag(const void *note)
 static bool
 mk_group_same(const void *a, const void *b)
 {
-	const MkGroupUse *ua = ((const MkGroupNote *) a)->use;
-	const MkGroupUse *ub = ((const MkGroupNote *) b)->use;
-
-	return ua->user == ub->user && strcmp(ua->group_id, ub->group_id) == 0;
+	return strcmp(((const MkGroupNote *) a)->use->group_id,
+				  ((const MkGroupNote *) b)->use->group_id) == 0;
 }
 
 static void
@@ -381,6 +389,26 @@ mk_group_changes(const MkGroupNote *n, const MkGroup *g)
 	return false;
 }
 
+/* Topics whose rows of progress the action writes or removes */
+static void
+mk_action_lock(const MkAction *action, const MkGroup *g)
+{
+	const MkJoin *join = action->join;
+	ListCell *lc;
+
+	/* a partition that is begun at its end gets a committed offset */
+	for (int i = 0; join != NULL && i < join->ntopics; i++)
+	{
+		MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
+
+		if (topic != NULL)
+			mk_lock_topic_in_use(topic->topic_id);
+	}
+	if (action->kind == MK_ACTION_DELETE)
+		foreach (lc, mk_progress_topics(g->group_no, NULL))
+			mk_lock_topic_in_use(lfirst_int(lc));
+}
+
 /*
  * Takes the lock in the mode that is needed, and makes the group if need be.  At
  * the call it may not have been there, or may have been another role's that is
@@ -407,26 +435,16 @@ mk_group_lock(void *note)
 	use->exclusive = exclusive;
 	if (use->group == NULL && use->make)
 	{
-		mk_membership_make(use->group_id, GetUserNameFromId(use->user, false));
+		mk_membership_make(use->group_id,
+						   GetUserNameFromId(linitial_oid(use->users), false));
 		use->group = mk_membership_get(use->group_id);
 	}
 	if (use->group == NULL)
 		return; /* it was deleted: who needs it finds that */
-	mk_group_check_right(use->group, use->user, false);
-
-	/* a partition that they begin at its end gets a committed offset */
+	foreach (lc, use->users)
+		mk_group_check_right(use->group, lfirst_oid(lc), false);
 	foreach (lc, n->actions)
-	{
-		const MkJoin *join = ((const MkAction *) lfirst(lc))->join;
-
-		for (int i = 0; join != NULL && i < join->ntopics; i++)
-		{
-			MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
-
-			if (topic != NULL)
-				mk_lock_topic_in_use(topic->topic_id);
-		}
-	}
+		mk_action_lock(lfirst(lc), use->group);
 	AcceptInvalidationMessages();
 }
 
@@ -444,8 +462,7 @@ static const MkNoteKind mk_group_kind = {
 static MkGroupNote *
 mk_group_find_note(const char *group_id)
 {
-	MkGroupUse use = {.group_id = unconstify(char *, group_id),
-					  .user = GetUserId()};
+	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
 	MkGroupNote like = {.use = &use};
 
 	return mk_xact_find_note(&mk_group_kind, &like);
@@ -463,24 +480,22 @@ static MkGroupNote *
 mk_group_note(const char *group_id)
 {
 	MkGroupNote *n = mk_group_find_note(group_id);
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
 
-	if (n != NULL)
+	if (n == NULL)
 	{
-		if (n->actions != NIL &&
-			((const MkAction *) llast(n->actions))->kind == MK_ACTION_DELETE)
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("group \"%s\" is to be deleted by this transaction",
-							group_id)));
-		return n;
+		n = palloc0(sizeof(MkGroupNote));
+		n->use = palloc0(sizeof(MkGroupUse));
+		n->use->group_id = pstrdup(group_id);
+		mk_xact_note(&mk_group_kind, n);
 	}
-	old = MemoryContextSwitchTo(mk_xact_context());
-	n = palloc0(sizeof(MkGroupNote));
-	n->use = palloc0(sizeof(MkGroupUse));
-	n->use->group_id = pstrdup(group_id);
-	n->use->user = GetUserId();
-	mk_xact_note(&mk_group_kind, n);
+	else if (n->actions != NIL &&
+			 ((const MkAction *) llast(n->actions))->kind == MK_ACTION_DELETE)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("group \"%s\" is to be deleted by this transaction",
+						group_id)));
+	n->use->users = list_append_unique_oid(n->use->users, GetUserId());
 	MemoryContextSwitchTo(old);
 	return n;
 }
@@ -520,6 +535,7 @@ mk_group_act(const char *group_id, const MkAction *action)
 	old = MemoryContextSwitchTo(mk_xact_context());
 	copy = palloc(sizeof(MkAction));
 	*copy = *action;
+	copy->user = GetUserId();
 	if (copy->name != NULL)
 		copy->name = pstrdup(copy->name);
 	n = palloc(sizeof(MkGroupNote));
@@ -1054,13 +1070,13 @@ mk_change_act(MkChange *c, const MkAction *action)
 			break;
 		case MK_ACTION_GRANT:
 		case MK_ACTION_REVOKE:
-			mk_group_check_right(c->group, c->use->user, true);
+			mk_group_check_right(c->group, action->user, true);
 			mk_membership_grant(c->group, action->name,
 								action->kind == MK_ACTION_GRANT);
 			c->changed = true;
 			break;
 		case MK_ACTION_DELETE:
-			mk_group_check_right(c->group, c->use->user, true);
+			mk_group_check_right(c->group, action->user, true);
 			for (int i = 0; i < c->group->nmembers; i++)
 				if (c->group->members[i].removed == MK_REMOVED_NOT)
 					mk_group_not_empty(c->use->group_id);

@@ -9,8 +9,6 @@
 
 #include "mk_membership.h"
 
-#define MK_GROUP_MAX_ID 255
-
 /* Kafka's timeouts are integers, in milliseconds. */
 #define MK_GROUP_MAX_TIMEOUT (INT64CONST(2147483647) * 1000)
 
@@ -52,7 +50,7 @@ extern bool mk_group_is_empty(MkGroup *group);
 typedef struct MkGroupUse
 {
 	char *group_id;
-	Oid user;
+	List *users; /* OIDs of who has used it; the first may make it */
 	bool make; /* if there is none */
 	MkGroup *group;
 	bool exclusive;

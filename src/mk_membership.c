@@ -23,7 +23,6 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "mk_lock.h"
 #include "mk_membership.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
@@ -105,7 +104,7 @@ static const char *const mk_removed_names[] = {
  */
 typedef struct MkCached
 {
-	uint64 key; /* hash of the group id */
+	char group_id[MK_MEMBERSHIP_MAX_ID + 1]; /* hash key */
 	Oid relid;
 	MemoryContext context;
 	MkGroup *group;
@@ -118,11 +117,11 @@ mk_membership_init(void)
 {
 	HASHCTL ctl = {0};
 
-	ctl.keysize = sizeof(uint64);
+	ctl.keysize = MK_MEMBERSHIP_MAX_ID + 1;
 	ctl.entrysize = sizeof(MkCached);
 	ctl.hcxt = TopMemoryContext;
 	mk_cached_groups = hash_create("minikafka groups", 16, &ctl,
-								   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+								   HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
 }
 
 /* ---------------------------------------------------------------------------
@@ -465,7 +464,6 @@ mk_group_load_whole(const char *group_id, bool *own)
 MkGroup *
 mk_membership_get(const char *group_id)
 {
-	uint64 key = mk_lock_group_tag(group_id);
 	MkGroup row;
 	MkCached *cached;
 	MemoryContext context;
@@ -476,14 +474,13 @@ mk_membership_get(const char *group_id)
 
 	if (!mk_group_read(group_id, NULL, &row, &own) || !mk_group_exists(&row))
 		return NULL;
-	cached = hash_search(mk_cached_groups, &key, HASH_ENTER, &found);
+	cached = hash_search(mk_cached_groups, group_id, HASH_ENTER, &found);
 	if (!found)
 		cached->group = NULL;
 	if (likely(cached->group != NULL &&
 			   cached->relid == mk_relation_oid(MK_REL_GROUP) &&
 			   cached->group->group_no == row.group_no &&
-			   cached->group->version == row.version && !own &&
-			   strcmp(cached->group->group_id, group_id) == 0))
+			   cached->group->version == row.version && !own))
 		return cached->group;
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka group",

@@ -12,6 +12,9 @@
 #include "mk_assignor.h"
 #include "mk_catalog.h"
 
+/* Bytes of the name of a group, a member or an instance, at most */
+#define MK_MEMBERSHIP_MAX_ID 255
+
 typedef enum MkProtocol
 {
 	MK_PROTOCOL_COOPERATIVE,

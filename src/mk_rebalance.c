@@ -105,6 +105,14 @@ mk_rebalance_replace(MkGroup *g, int32 former_no, int32 member_no)
 	}
 }
 
+/* A topic as it was found, whatever becomes of it meanwhile */
+typedef struct MkSharedTopic
+{
+	const char *name;
+	int32 topic_id;
+	int32 npartitions;
+} MkSharedTopic;
+
 /* What mk_assign works on */
 typedef struct MkSharing
 {
@@ -112,7 +120,7 @@ typedef struct MkSharing
 	MkMember **members; /* in the assignor's order */
 	MkAssignorMember *subscribers;
 	int ntopics;
-	MkTopic **topics; /* in the order of their names */
+	MkSharedTopic *topics; /* in the order of their names */
 	int *npartitions;
 	int *owners;
 } MkSharing;
@@ -120,14 +128,8 @@ typedef struct MkSharing
 static int
 mk_topic_compare(const void *a, const void *b)
 {
-	return strcmp(NameStr((*(MkTopic *const *) a)->name),
-				  NameStr((*(MkTopic *const *) b)->name));
-}
-
-static int
-mk_int_compare(const void *a, const void *b)
-{
-	return *(const int *) a - *(const int *) b;
+	return strcmp(((const MkSharedTopic *) a)->name,
+				  ((const MkSharedTopic *) b)->name);
 }
 
 /* All topics that anybody subscribes to, and that there are. */
@@ -139,24 +141,34 @@ mk_sharing_topics(MkSharing *s, const MkGroup *g)
 
 	for (int i = 0; i < g->nmembers; i++)
 		room += g->members[i].ntopics;
-	s->topics = palloc(Max(room, 1) * sizeof(MkTopic *));
+	s->topics = palloc(Max(room, 1) * sizeof(MkSharedTopic));
 	for (int i = 0; i < g->nmembers; i++)
 		for (int j = 0; j < g->members[i].ntopics; j++)
 			if (g->members[i].removed == MK_REMOVED_NOT)
 			{
-				MkTopic *topic =
-					mk_catalog_topic_by_name(g->members[i].topics[j]);
-
-				if (topic != NULL)
-					s->topics[n++] = topic;
+				s->topics[n].name = g->members[i].topics[j];
+				s->topics[n++].topic_id = 0;
 			}
-	qsort(s->topics, n, sizeof(MkTopic *), mk_topic_compare);
+	qsort(s->topics, n, sizeof(MkSharedTopic), mk_topic_compare);
+
 	for (int i = 0; i < n; i++)
-		if (i == 0 || s->topics[i] != s->topics[s->ntopics - 1])
+	{
+		MkTopic *topic;
+
+		if (i > 0 && mk_topic_compare(&s->topics[i], &s->topics[i - 1]) == 0)
+			continue;
+		topic = mk_catalog_topic_by_name(s->topics[i].name);
+		if (topic == NULL)
+			continue;
+		s->topics[i].topic_id = topic->topic_id;
+		s->topics[i].npartitions = topic->npartitions;
+	}
+	for (int i = 0; i < n; i++)
+		if (s->topics[i].topic_id != 0)
 			s->topics[s->ntopics++] = s->topics[i];
 	s->npartitions = palloc(Max(s->ntopics, 1) * sizeof(int));
 	for (int i = 0; i < s->ntopics; i++)
-		s->npartitions[i] = s->topics[i]->npartitions;
+		s->npartitions[i] = s->topics[i].npartitions;
 }
 
 static void
@@ -181,9 +193,8 @@ mk_sharing_members(MkSharing *s, MkGroup *g)
 		int n = 0;
 
 		for (int t = 0; t < s->ntopics; t++)
-			if (mk_subscribes_to(m, NameStr(s->topics[t]->name)))
+			if (mk_subscribes_to(m, s->topics[t].name))
 				topics[n++] = t;
-		qsort(topics, n, sizeof(int), mk_int_compare);
 		s->subscribers[i].topics = topics;
 		s->subscribers[i].ntopics = n;
 		s->members[i] = m;
@@ -205,7 +216,7 @@ mk_sharing_assign(MkSharing *s, const MkGroup *g)
 		for (int p = 0; p < s->npartitions[t]; p++)
 		{
 			MkAssignment *a =
-				mk_membership_assignment(g, s->topics[t]->topic_id, p);
+				mk_membership_assignment(g, s->topics[t].topic_id, p);
 
 			s->owners[k] = -1;
 			for (int m = 0; a != NULL && m < s->nmembers; m++)
@@ -230,7 +241,7 @@ mk_assignment_compare(const void *a, const void *b)
 
 /* The next assignment of a partition, from the one before (NULL: none). */
 static void
-mk_assignment_next(MkGroup *g, const MkTopic *topic, int32 partition,
+mk_assignment_next(MkGroup *g, const MkSharedTopic *topic, int32 partition,
 				   const MkAssignment *before, int32 target, TimestampTz now,
 				   MkAssignment *a)
 {
@@ -247,7 +258,7 @@ mk_assignment_next(MkGroup *g, const MkTopic *topic, int32 partition,
 	}
 	a->target = target;
 	if (g->protocol == MK_PROTOCOL_EAGER || owner == NULL ||
-		!mk_subscribes_to(owner, NameStr(topic->name)))
+		!mk_subscribes_to(owner, topic->name))
 		mk_rebalance_hand_over(g, a);
 	else if (a->owner == a->target)
 		a->handover_at = DT_NOEND;
@@ -274,8 +285,8 @@ mk_rebalance(MkGroup *g, TimestampTz now)
 	for (int t = 0; t < s.ntopics; t++)
 		for (int p = 0; p < s.npartitions[t]; p++, k++)
 			mk_assignment_next(
-				g, s.topics[t], p,
-				mk_membership_assignment(g, s.topics[t]->topic_id, p),
+				g, &s.topics[t], p,
+				mk_membership_assignment(g, s.topics[t].topic_id, p),
 				s.members[s.owners[k]]->member_no, now, &next[k]);
 	qsort(next, n, sizeof(MkAssignment), mk_assignment_compare);
 	g->assignments = next;

@@ -859,7 +859,7 @@ mk_xact_pre_prepare(MkPending *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot PREPARE a transaction that has sent records or "
-						"committed offsets")));
+						"used a group")));
 	if (p->buffer != NULL)
 		tuplestore_end(p->buffer);
 }
