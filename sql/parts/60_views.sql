@@ -92,6 +92,7 @@ SELECT g.group_id,
 	m.topics,
 	(SELECT pg_catalog.count(*)::integer
 		FROM minikafka.group_assignment a
+		JOIN minikafka.topic t ON t.topic_id = a.topic_id
 		WHERE a.group_no = m.group_no AND a.owner = m.member_no) AS partitions,
 	GREATEST(h.seen, h.polled) AS last_seen,
 	h.polled AS last_poll,
