@@ -17,6 +17,7 @@
 #include "mk_compat.h"
 #include "mk_consumer.h"
 #include "mk_poll.h"
+#include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_try.h"
 #include "mk_xact.h"
@@ -414,6 +415,52 @@ minikafka_group_is_visible(PG_FUNCTION_ARGS)
 	mk_api_enter("group_is_visible()");
 	group = mk_membership_get(mk_group_id(fcinfo));
 	PG_RETURN_BOOL(group != NULL && mk_group_is_visible(group));
+}
+
+/* group_commits(group_id), for the view group_offsets */
+PG_FUNCTION_INFO_V1(minikafka_group_commits);
+Datum
+minikafka_group_commits(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	MkGroup *group;
+	ListCell *lc;
+
+	mk_api_enter("group_commits()");
+	group = mk_group_find_monitored(mk_group_id(fcinfo));
+	InitMaterializedSRF(fcinfo, 0);
+	if (group == NULL)
+		return (Datum) 0;
+	foreach (lc, mk_consumer_topics(group))
+	{
+		MkTopic *topic = lfirst(lc);
+		Datum name = CStringGetTextDatum(NameStr(topic->name));
+
+		for (int32 i = 0; i < topic->npartitions; i++)
+		{
+			MkProgress p;
+			Datum values[7] = {name, Int32GetDatum(i)};
+			bool nulls[7] = {0};
+
+			CHECK_FOR_INTERRUPTS();
+			mk_progress_get(group->group_no, topic->topic_id, i,
+							GetActiveSnapshot(), &p);
+			if (p.committed < 0)
+				continue;
+			values[2] = Int64GetDatum(p.committed);
+			nulls[3] = p.metadata == NULL;
+			if (!nulls[3])
+				values[3] = CStringGetTextDatum(p.metadata);
+			values[4] = TimestampTzGetDatum(p.committed_at);
+			nulls[5] = nulls[6] = p.committed_by == NULL;
+			if (!nulls[5])
+				values[5] = CStringGetTextDatum(p.committed_by);
+			values[6] = Int32GetDatum(p.committed_generation);
+			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values,
+								 nulls);
+		}
+	}
+	return (Datum) 0;
 }
 
 /* The lag in all partitions of a topic */

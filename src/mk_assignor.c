@@ -5,6 +5,7 @@
 #ifndef FRONTEND
 #include "postgres.h"
 #else
+#include <limits.h>
 #include <string.h>
 #endif
 #include <stdbool.h>
@@ -22,6 +23,7 @@ typedef struct MkAssign
 	int *counts; /* partitions of each member */
 	int *under; /* sticky: members below their share */
 	int *even; /* sticky: members with the lower share, who may get one more */
+	int *subscribers; /* sticky, where subscriptions differ */
 } MkAssign;
 
 int
@@ -237,74 +239,143 @@ mk_sticky_alike(MkAssign *a)
 		}
 }
 
+/* The subscribers of each topic: those of t begin at first[t]. */
+typedef struct MkSubscribers
+{
+	int *first; /* ntopics + 1 entries */
+	int *members;
+} MkSubscribers;
+
+static MkSubscribers
+mk_sticky_subscribers(const MkAssign *a)
+{
+	MkSubscribers s = {.first = a->subscribers,
+					   .members = a->subscribers + a->ntopics + 1};
+	int *first = s.first;
+
+	for (int t = 0; t <= a->ntopics; t++)
+		first[t] = 0;
+	for (int m = 0; m < a->nmembers; m++)
+		for (int i = 0; i < a->members[m].ntopics; i++)
+			first[a->members[m].topics[i] + 1]++;
+	for (int t = 0; t < a->ntopics; t++)
+		first[t + 1] += first[t];
+	/* each topic's begin moves to its end, which is the next one's begin */
+	for (int m = 0; m < a->nmembers; m++)
+		for (int i = 0; i < a->members[m].ntopics; i++)
+			s.members[first[a->members[m].topics[i]]++] = m;
+	for (int t = a->ntopics; t > 0; t--)
+		first[t] = first[t - 1];
+	first[0] = 0;
+	return s;
+}
+
 /* The subscriber of a topic that has the fewest partitions, -1 if none. */
 static int
-mk_least_loaded(const MkAssign *a, int topic)
+mk_least_loaded(const MkAssign *a, const MkSubscribers *s, int topic)
 {
 	int least = -1;
 
-	for (int m = 0; m < a->nmembers; m++)
-		if (mk_subscribes(a, m, topic) &&
-			(least < 0 || a->counts[m] < a->counts[least]))
-			least = m;
+	for (int i = s->first[topic]; i < s->first[topic + 1]; i++)
+		if (least < 0 || a->counts[s->members[i]] < a->counts[least])
+			least = s->members[i];
 	return least;
+}
+
+/* What is free goes to the subscriber that has the fewest. */
+static void
+mk_sticky_fill(MkAssign *a, const MkSubscribers *s, int topic, int *owners)
+{
+	for (int p = 0; p < a->npartitions[topic]; p++)
+		if (owners[p] < 0)
+		{
+			owners[p] = mk_least_loaded(a, s, topic);
+			a->counts[owners[p]]++;
+		}
+}
+
+/*
+ * Moves partitions of a topic, one by one, from the member that has the most,
+ * and at least "most", to one that has at least two less.  Returns how many the
+ * one has that could still give another, 0 if none.
+ */
+static int
+mk_sticky_even(MkAssign *a, const MkSubscribers *s, int topic, int *owners,
+			   int most)
+{
+	for (;;)
+	{
+		int to = mk_least_loaded(a, s, topic);
+		int *from = NULL;
+
+		for (int p = 0; p < a->npartitions[topic]; p++)
+			if (owners[p] >= 0 &&
+				(from == NULL || a->counts[owners[p]] > a->counts[*from]))
+				from = &owners[p];
+		if (from == NULL || a->counts[*from] <= a->counts[to] + 1)
+			return 0;
+		if (a->counts[*from] < most)
+			return a->counts[*from];
+		a->counts[*from]--;
+		a->counts[to]++;
+		*from = to;
+	}
+}
+
+static int
+mk_sticky_even_all(MkAssign *a, const MkSubscribers *s, int most)
+{
+	int *owners = a->owners;
+	int left = 0;
+
+	for (int t = 0; t < a->ntopics; owners += a->npartitions[t++])
+	{
+		int n = mk_sticky_even(a, s, t, owners, most);
+
+		if (n > left)
+			left = n;
+	}
+	return left;
 }
 
 /*
  * Subscriptions differ.  What is free goes to the subscriber that has the
- * fewest, the topics of the fewest subscribers first; then partitions move, one
- * by one, from the member that has the most to one that has at least two less.
+ * fewest, the topics of the fewest subscribers first; then partitions move, about
+ * one by one, from the member that has the most to one that has at least two
+ * less.
  */
 static void
 mk_sticky_different(MkAssign *a)
 {
-	bool moved = true;
+	MkSubscribers s = mk_sticky_subscribers(a);
+	int total = 0;
+	int most;
+	int next;
 
-	for (int subscribers = 1; subscribers <= a->nmembers; subscribers++)
+	for (int n = 1; n <= a->nmembers; n = next)
 	{
-		int *owner = a->owners;
+		int *owners = a->owners;
 
-		for (int t = 0; t < a->ntopics; t++)
+		next = a->nmembers + 1;
+		for (int t = 0; t < a->ntopics; owners += a->npartitions[t++])
 		{
-			int n = 0;
+			int subscribers = s.first[t + 1] - s.first[t];
 
-			for (int m = 0; m < a->nmembers; m++)
-				n += mk_subscribes(a, m, t);
-			for (int p = 0; p < a->npartitions[t]; p++, owner++)
-				if (n == subscribers && *owner < 0)
-				{
-					*owner = mk_least_loaded(a, t);
-					a->counts[*owner]++;
-				}
+			if (subscribers == n)
+				mk_sticky_fill(a, &s, t, owners);
+			else if (subscribers > n && subscribers < next)
+				next = subscribers;
 		}
 	}
 
-	while (moved)
+	for (int t = 0; t < a->ntopics; t++)
+		total += a->npartitions[t];
+	while ((most = mk_sticky_even_all(a, &s, INT_MAX)) > 0)
 	{
-		int *owner = a->owners;
-		int *from = NULL;
-		int to = -1;
-
-		moved = false;
-		for (int t = 0; t < a->ntopics; t++)
-		{
-			int least = mk_least_loaded(a, t);
-
-			for (int p = 0; p < a->npartitions[t]; p++, owner++)
-				if (*owner >= 0 && a->counts[*owner] > a->counts[least] + 1 &&
-					(from == NULL || a->counts[*owner] > a->counts[*from]))
-				{
-					from = owner;
-					to = least;
-				}
-		}
-		if (from != NULL)
-		{
-			a->counts[*from]--;
-			a->counts[to]++;
-			*from = to;
-			moved = true;
-		}
+		/* who has very many need not give them away one by one */
+		if (most > 2 * (total / a->nmembers + 1))
+			most -= most / 2 - total / a->nmembers;
+		(void) mk_sticky_even_all(a, &s, most);
 	}
 }
 
@@ -319,7 +390,8 @@ mk_assign(MkAssignor assignor, const MkAssignorMember *members, int nmembers,
 				  .owners = owners,
 				  .counts = scratch,
 				  .under = scratch + nmembers,
-				  .even = scratch + 2 * nmembers};
+				  .even = scratch + 2 * nmembers,
+				  .subscribers = scratch + 3 * nmembers};
 
 	if (nmembers == 0)
 	{

@@ -34,8 +34,8 @@ extern int mk_assignor_compare(const void *a, const void *b);
  * to the members, in the order of mk_assignor_compare.  owners has an entry for
  * each partition of the first topic, then of the second, and so on: at first
  * who had it (the member's number, or -1), then who is to have it (-1 where
- * nobody subscribes).  scratch is room for MK_ASSIGNOR_SCRATCH(nmembers)
- * numbers.
+ * nobody subscribes).  scratch is room for MK_ASSIGNOR_SCRATCH(...) numbers;
+ * nsubscriptions is the sum of the members' ntopics.
  *
  * range: of each topic, consecutive partitions to each subscriber.
  * roundrobin: the partitions one by one, in turn.  sticky: as even as it can
@@ -46,6 +46,7 @@ extern void
 mk_assign(MkAssignor assignor, const MkAssignorMember *members, int nmembers,
 		  const int *npartitions, int ntopics, int *owners, int *scratch);
 
-#define MK_ASSIGNOR_SCRATCH(nmembers) (3 * (nmembers))
+#define MK_ASSIGNOR_SCRATCH(nmembers, ntopics, nsubscriptions) \
+	(3 * (nmembers) + (ntopics) + 1 + (nsubscriptions))
 
 #endif /* MK_ASSIGNOR_H */

@@ -1157,6 +1157,9 @@ mk_group_join(MkJoin *join)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg("could not generate a member id")));
+		/* as gen_random_uuid() does: version 4 of the usual variant */
+		uuid.data[6] = (uuid.data[6] & 0x0f) | 0x40;
+		uuid.data[8] = (uuid.data[8] & 0x3f) | 0x80;
 		join->member_id = DatumGetCString(
 			DirectFunctionCall1(uuid_out, UUIDPGetDatum(&uuid)));
 		MemoryContextSwitchTo(old);

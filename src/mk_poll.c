@@ -117,6 +117,20 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 	qsort(look->sources, look->nsources, sizeof(MkSource), mk_source_compare);
 }
 
+/* MK001: nothing says where to go on. */
+static void
+mk_source_no_reset(const MkLook *look, const MkSource *s, const char *why)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
+			 errmsg("group \"%s\" %s in partition %d of topic \"%s\"",
+					look->group->group_id, why, s->assignment->partition,
+					NameStr(s->topic->name)),
+			 errdetail("Member \"%s\" has auto_offset_reset \"none\".",
+					   look->member->member_id),
+			 errhint("Use minikafka.seek() to say where to go on.")));
+}
+
 /*
  * Where to read from.  Without a committed offset from the start, also for
  * "latest": what was there when the group began to read the partition has been
@@ -130,15 +144,7 @@ mk_source_start(const MkLook *look, const MkSource *s)
 	if (s->position.committed >= 0)
 		return s->position.committed;
 	if (look->member->reset == MK_RESET_NONE)
-		ereport(ERROR,
-				(errcode(ERRCODE_MK_OFFSET_OUT_OF_RANGE),
-				 errmsg("group \"%s\" has no committed offset in partition %d "
-						"of topic \"%s\"",
-						look->group->group_id, s->assignment->partition,
-						NameStr(s->topic->name)),
-				 errdetail("Member \"%s\" has auto_offset_reset \"none\".",
-						   look->member->member_id),
-				 errhint("Use minikafka.seek() to say where to begin.")));
+		mk_source_no_reset(look, s, "has no committed offset");
 	return mk_log_start(s->topic, s->assignment->partition);
 }
 
@@ -188,8 +194,12 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 							snapshot, mk_look_take, look))
 	{
 		if (look->member->reset == MK_RESET_NONE)
-			mk_log_read(s->topic, partition, start, 1, 1, snapshot,
-						mk_look_take, look);
+			mk_source_no_reset(
+				look, s,
+				psprintf("stands at offset " INT64_FORMAT
+						 ", outside [" INT64_FORMAT ", " INT64_FORMAT "],",
+						 start, mk_log_start(s->topic, partition),
+						 mk_log_end(s->topic, partition)));
 		start = look->next = mk_source_reset(look, s);
 		reset = true;
 	}

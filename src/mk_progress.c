@@ -5,12 +5,17 @@
  * The newest row is found by one step back from the end of its key's index
  * range, so neither old rows nor a snapshot that somebody holds make it
  * slower.
+ *
+ * What holds now is read with SnapshotSelf: rows are never updated, so each is
+ * there or not; and a SERIALIZABLE transaction takes no predicate locks, which
+ * would set members against each other that have nothing in common.
  */
 #include "postgres.h"
 
 #include "access/stratnum.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "mk_progress.h"
@@ -105,6 +110,8 @@ mk_progress_get(int32 group_no, int32 topic_id, int32 partition,
 	memset(progress, 0, sizeof(*progress));
 	progress->committed = -1;
 	progress->position = -1;
+	if (snapshot == NULL)
+		snapshot = SnapshotSelf;
 	mk_rows_begin(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, snapshot,
 				  lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
@@ -245,7 +252,7 @@ mk_heartbeat(int32 member_no, bool polled)
 	HeapTuple tuple;
 	TimestampTz at = DT_NOBEGIN;
 
-	mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, NULL,
+	mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, SnapshotSelf,
 				  lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)

@@ -207,8 +207,14 @@ mk_sharing_assign(MkSharing *s, const MkGroup *g)
 {
 	int total = 0;
 	int k = 0;
-	int *scratch = palloc((MK_ASSIGNOR_SCRATCH(s->nmembers) + 1) * sizeof(int));
+	int nsubscriptions = 0;
+	int *scratch;
 
+	for (int m = 0; m < s->nmembers; m++)
+		nsubscriptions += s->subscribers[m].ntopics;
+	scratch =
+		palloc(MK_ASSIGNOR_SCRATCH(s->nmembers, s->ntopics, nsubscriptions) *
+			   sizeof(int));
 	for (int t = 0; t < s->ntopics; t++)
 		total += s->npartitions[t];
 	s->owners = palloc(Max(total, 1) * sizeof(int));

@@ -154,6 +154,20 @@ AS 'MODULE_PATHNAME', 'minikafka_group_is_visible';
 COMMENT ON FUNCTION minikafka.group_is_visible(text) IS
 'Whether the caller may see the group: its owner, a role that it was granted to, or a member of pg_monitor. For the views.';
 
+CREATE FUNCTION minikafka.group_commits(group_id text)
+RETURNS TABLE (
+	topic text,
+	partition integer,
+	"offset" bigint,
+	metadata text,
+	committed_at timestamptz,
+	member_id text,
+	generation integer)
+LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
+AS 'MODULE_PATHNAME', 'minikafka_group_commits';
+COMMENT ON FUNCTION minikafka.group_commits(text) IS
+'The committed offsets of a group, in the topics that the caller may read. For the view group_offsets. Errors: 42501, 22023.';
+
 CREATE TYPE minikafka.partition_lag AS (
 	topic text,
 	partition integer,

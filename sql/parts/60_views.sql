@@ -119,24 +119,16 @@ COMMENT ON COLUMN minikafka.group_members.in_transaction IS 'whether a transacti
 
 CREATE VIEW minikafka.group_offsets WITH (security_barrier) AS
 SELECT g.group_id,
-	c.relname::text AS topic,
-	p.partition,
-	o.next_offset AS "offset",
+	o.topic,
+	o.partition,
+	o."offset",
 	o.metadata,
 	o.committed_at,
-	o.committed_by AS member_id,
-	NULLIF(o.committed_generation, -1) AS generation
+	o.member_id,
+	o.generation
 FROM minikafka.consumer_group g
-CROSS JOIN minikafka.topic t
-JOIN pg_catalog.pg_class c ON c.oid = t.rel
-JOIN minikafka.partition p ON p.topic_id = t.topic_id
-CROSS JOIN LATERAL (
-	SELECT o.*
-	FROM minikafka.group_progress o
-	WHERE o.group_no = g.group_no AND o.topic_id = t.topic_id AND o.partition = p.partition
-	ORDER BY o.number DESC LIMIT 1) o
-WHERE o.next_offset IS NOT NULL AND g.owner <> '' AND minikafka.group_is_visible(g.group_id)
-	AND (pg_catalog.has_table_privilege(c.oid, 'SELECT') OR pg_catalog.pg_has_role('pg_monitor', 'USAGE'));
+CROSS JOIN LATERAL minikafka.group_commits(g.group_id) o
+WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
 COMMENT ON VIEW minikafka.group_offsets IS 'The committed offsets of the groups that the role has a right to, in topics that it may read.';
 COMMENT ON COLUMN minikafka.group_offsets.group_id IS 'name of the group';
 COMMENT ON COLUMN minikafka.group_offsets.topic IS 'name of the topic';
