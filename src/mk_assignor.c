@@ -5,9 +5,9 @@
 #ifndef FRONTEND
 #include "postgres.h"
 #else
-#include <limits.h>
 #include <string.h>
 #endif
+#include <limits.h>
 #include <stdbool.h>
 
 #include "mk_assignor.h"

@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/pg_authid.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -41,8 +42,9 @@
 /* Heartbeats are written when they are older than this part of a timeout. */
 #define MK_HEARTBEAT_FRACTION 10
 
-/* How long it is remembered why a member was removed. */
-#define MK_REMEMBER_REMOVED USECS_PER_HOUR
+/* How long it is remembered why a member was removed, and of how many. */
+#define MK_REMEMBER_TIME    USECS_PER_HOUR
+#define MK_REMEMBER_MEMBERS 100
 
 void
 mk_group_check_id(const char *what, const char *id)
@@ -559,6 +561,7 @@ typedef struct MkMemberNote
 	int32 generation; /* at the call, where fenced */
 	TimestampTz polled; /* 0: it did not */
 	TimestampTz shown; /* 0: that was not */
+	int shown_nesting; /* where the lock for it was taken */
 } MkMemberNote;
 
 static uint64
@@ -685,24 +688,35 @@ static const MkNoteKind mk_member_kind = {
 	.discard = mk_member_discard,
 };
 
+static uint32
+mk_whole_seconds(TimestampTz time)
+{
+	/* rounded up, so that no member is removed before its time */
+	return (uint32) ((time + USECS_PER_SEC - 1) / USECS_PER_SEC);
+}
+
 /*
  * Lets others know that the member polls now, where they cannot see it
- * otherwise.  Returns when that was done last in this transaction.
+ * otherwise.
  */
-static TimestampTz
-mk_member_show_poll(MkMember *m, TimestampTz shown, TimestampTz now)
+static void
+mk_member_show_poll(MkMember *m, MkMemberNote *n, TimestampTz now)
 {
 	int64 period = m->max_poll_interval / MK_HEARTBEAT_FRACTION;
+	int nesting = GetCurrentTransactionNestLevel();
 
-	if (now <= Max(m->polled, shown) + period)
-		return shown;
+	if (now <= Max(m->polled, n->shown) + period)
+		return;
 	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
 	if (now <= m->polled + period)
-		return shown;
-	/* rounded up, so that it is not removed before its time */
-	mk_lock_member_polled(m->member_no,
-						  (now + USECS_PER_SEC - 1) / USECS_PER_SEC);
-	return now;
+		return;
+	mk_lock_member_polled(m->member_no, mk_whole_seconds(now));
+
+	/* a poll that waits for days needs no more locks than one */
+	if (n->shown != 0 && n->shown_nesting == nesting)
+		mk_lock_member_polled_release(m->member_no, mk_whole_seconds(n->shown));
+	n->shown = now;
+	n->shown_nesting = nesting;
 }
 
 static bool
@@ -741,7 +755,7 @@ mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
 		mk_lock_member(m->member_no);
 	if (how == MK_TOUCH_POLL)
 	{
-		n->shown = mk_member_show_poll(m, n->shown, now);
+		mk_member_show_poll(m, n, now);
 		n->polled = now;
 	}
 	if (how == MK_TOUCH_COMMIT && !n->fenced)
@@ -1026,18 +1040,34 @@ mk_change_leave(MkChange *c, const MkAction *action)
 			psprintf("Member \"%s\" has joined again.", action->name));
 }
 
-/* Forgets why members were removed. */
+static int
+mk_newest_first(const void *a, const void *b)
+{
+	TimestampTz ta = *(const TimestampTz *) a;
+	TimestampTz tb = *(const TimestampTz *) b;
+
+	return ta > tb ? -1 : ta < tb;
+}
+
+/* Forgets why members were removed, but of the last ones. */
 static void
 mk_change_forget(MkChange *c)
 {
-	for (int i = 0; i < c->group->nmembers; i++)
-	{
-		MkMember *m = &c->group->members[i];
+	MkGroup *g = c->group;
+	TimestampTz since = c->now - MK_REMEMBER_TIME;
+	TimestampTz *times = palloc(g->nmembers * sizeof(TimestampTz) + 1);
+	int n = 0;
 
-		if (m->removed != MK_REMOVED_NOT && ItemPointerIsValid(&m->tid) &&
-			m->removed_at + MK_REMEMBER_REMOVED < c->now)
-			mk_membership_delete_member(c->group, m);
-	}
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed != MK_REMOVED_NOT)
+			times[n++] = g->members[i].removed_at;
+	qsort(times, n, sizeof(TimestampTz), mk_newest_first);
+	if (n > MK_REMEMBER_MEMBERS)
+		since = Max(since, times[MK_REMEMBER_MEMBERS - 1]);
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed != MK_REMOVED_NOT &&
+			g->members[i].removed_at < since)
+			mk_membership_delete_member(g, &g->members[i]);
 }
 
 /* The topics that the members subscribe to: a list of names. */

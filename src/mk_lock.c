@@ -252,6 +252,17 @@ mk_lock_member_polled(int32 member_no, uint32 seconds)
 	mk_acquire_for_member(MK_LOCK_MEMBER_POLLED, member_no, seconds);
 }
 
+void
+mk_lock_member_polled_release(int32 member_no, uint32 seconds)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_MEMBER_POLLED, member_no, seconds);
+	ResourceOwner owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	(void) LockRelease(&tag, AccessShareLock, false);
+	CurrentResourceOwner = owner;
+}
+
 uint32
 mk_lock_member_last_polled(int32 member_no)
 {

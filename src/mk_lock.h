@@ -87,6 +87,8 @@ extern void mk_lock_group_release(const char *name, bool exclusive);
 extern void mk_lock_member(int32 member_no);
 extern bool mk_lock_member_is_held(int32 member_no);
 extern void mk_lock_member_polled(int32 member_no, uint32 seconds);
+/* Lets one go; in the subtransaction that took it. */
+extern void mk_lock_member_polled_release(int32 member_no, uint32 seconds);
 /* The latest such time, 0 if there is none.  Looks at all locks. */
 extern uint32 mk_lock_member_last_polled(int32 member_no);
 
