@@ -410,11 +410,8 @@ PG_FUNCTION_INFO_V1(minikafka_group_is_visible);
 Datum
 minikafka_group_is_visible(PG_FUNCTION_ARGS)
 {
-	MkGroup *group;
-
 	mk_api_enter("group_is_visible()");
-	group = mk_membership_get(mk_group_id(fcinfo));
-	PG_RETURN_BOOL(group != NULL && mk_group_is_visible(group));
+	PG_RETURN_BOOL(mk_group_is_visible(mk_group_id(fcinfo)));
 }
 
 /* group_commits(group_id), for the view group_offsets */

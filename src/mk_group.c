@@ -103,17 +103,22 @@ mk_group_check_right(const MkGroup *group, Oid user, bool own)
 }
 
 bool
-mk_group_is_visible(const MkGroup *group)
+mk_group_is_visible(const char *group_id)
 {
-	return mk_group_allows(group, GetUserId()) ||
-		has_privs_of_role(GetUserId(), ROLE_PG_MONITOR);
+	MkGroup group;
+
+	return mk_membership_get_rights(group_id, &group) &&
+		(mk_group_allows(&group, GetUserId()) ||
+		 has_privs_of_role(GetUserId(), ROLE_PG_MONITOR));
 }
 
 MkGroup *
 mk_group_find(const char *group_id)
 {
-	MkGroup *group = mk_membership_get(group_id);
+	MkGroup *group;
 
+	mk_membership_trim();
+	group = mk_membership_get(group_id);
 	if (group != NULL)
 		mk_group_check_right(group, GetUserId(), false);
 	return group;
@@ -122,8 +127,10 @@ mk_group_find(const char *group_id)
 MkGroup *
 mk_group_find_monitored(const char *group_id)
 {
-	MkGroup *group = mk_membership_get(group_id);
+	MkGroup *group;
 
+	mk_membership_trim();
+	group = mk_membership_get(group_id);
 	if (group != NULL && !has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
 		mk_group_check_right(group, GetUserId(), false);
 	return group;

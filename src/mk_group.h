@@ -26,8 +26,8 @@ extern MkGroup *mk_group_find_monitored(const char *group_id);
 extern MkGroup *mk_group_get(const char *group_id);
 extern void mk_group_not_found(const char *group_id);
 
-/* Whether the caller may see it. */
-extern bool mk_group_is_visible(const MkGroup *group);
+/* Whether there is such a group, and the caller may see it. */
+extern bool mk_group_is_visible(const char *group_id);
 
 /*
  * A member of the group: MK025 if there is none, or if its time is over and

@@ -112,6 +112,9 @@ typedef struct MkCached
 
 static HTAB *mk_cached_groups = NULL;
 
+/* Who looks at more groups than this is no consumer. */
+#define MK_MAX_CACHED 1000
+
 void
 mk_membership_init(void)
 {
@@ -388,6 +391,21 @@ mk_group_read_topics(MkGroup *g)
 	}
 }
 
+static void
+mk_group_read_grantees(MkGroup *g, Snapshot snapshot)
+{
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, MK_REL_GRANT, MK_REL_GRANT_PKEY, snapshot, 1,
+				  &g->group_no);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+		g->grantees = lappend(g->grantees,
+							  pstrdup(NameStr(*DatumGetName(mk_rows_column(
+								  &rows, tuple, Anum_grant_grantee)))));
+	mk_rows_end(&rows);
+}
+
 /* The rest of a group, in the current memory context. */
 static MkGroup *
 mk_group_load(const MkGroup *row, const char *group_id)
@@ -400,13 +418,7 @@ mk_group_load(const MkGroup *row, const char *group_id)
 	g->group_id = pstrdup(group_id);
 	g->next_check = DT_NOBEGIN;
 
-	mk_rows_begin(&rows, MK_REL_GRANT, MK_REL_GRANT_PKEY, GetActiveSnapshot(),
-				  1, &g->group_no);
-	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
-		g->grantees = lappend(g->grantees,
-							  pstrdup(NameStr(*DatumGetName(mk_rows_column(
-								  &rows, tuple, Anum_grant_grantee)))));
-	mk_rows_end(&rows);
+	mk_group_read_grantees(g, GetActiveSnapshot());
 
 	mk_rows_begin(&rows, MK_REL_MEMBER, MK_REL_MEMBER_PKEY, GetActiveSnapshot(),
 				  1, &g->group_no);
@@ -499,6 +511,35 @@ mk_membership_get(const char *group_id)
 	cached->context = context;
 	cached->group = g;
 	return g;
+}
+
+bool
+mk_membership_get_rights(const char *group_id, MkGroup *group)
+{
+	bool own;
+
+	if (!mk_group_read(group_id, NULL, group, &own) || !mk_group_exists(group))
+		return false;
+	group->group_id = unconstify(char *, group_id);
+	mk_group_read_grantees(group, NULL);
+	return true;
+}
+
+void
+mk_membership_trim(void)
+{
+	HASH_SEQ_STATUS status;
+	MkCached *cached;
+
+	if (hash_get_num_entries(mk_cached_groups) <= MK_MAX_CACHED)
+		return;
+	hash_seq_init(&status, mk_cached_groups);
+	while ((cached = hash_seq_search(&status)) != NULL)
+	{
+		if (cached->group != NULL)
+			MemoryContextDelete(cached->context);
+		hash_search(mk_cached_groups, cached->group_id, HASH_REMOVE, NULL);
+	}
 }
 
 MkGroup *

@@ -109,8 +109,17 @@ extern void mk_membership_init(void);
  */
 extern MkGroup *mk_membership_get(const char *group_id);
 
+/* The same, but only its row and its grantees, and not kept. */
+extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
+
 /*
- * The same as a copy in the current memory context, whose numbers and lists the
+ * Forgets what the backend has read of groups, if those are many.  To be called
+ * where no result of mk_membership_get is in use.
+ */
+extern void mk_membership_trim(void);
+
+/*
+ * A group as mk_membership_get has it, in the current memory context, whose numbers and lists the
  * caller may change.  The caller holds mk_lock_group exclusively, and may then
  * use the functions below.
  */
