@@ -483,7 +483,8 @@ mk_commit_member(const MkCommit *c)
 								a->generation, c->topic, c->partition),
 				   c->next_offset, c->metadata, group->generation);
 	mk_group_touch(group, member, MK_TOUCH_COMMIT);
-	mk_group_let_go(group, member->member_no, a->topic_id, a->partition);
+	if (a->target != a->owner)
+		mk_group_let_go(group, member->member_no, a->topic_id, a->partition);
 }
 
 void
