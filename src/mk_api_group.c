@@ -216,7 +216,7 @@ minikafka_assignment(PG_FUNCTION_ARGS)
 		if (a->owner != member->member_no || a->target != a->owner)
 			continue;
 		topic = mk_catalog_topic_by_id(a->topic_id);
-		if (topic != NULL)
+		if (topic != NULL && mk_topic_is_visible(topic))
 		{
 			Datum values[] = {CStringGetTextDatum(NameStr(topic->name)),
 							  Int32GetDatum(a->partition)};

@@ -89,6 +89,17 @@ mk_group_allows(const MkGroup *group, Oid user)
 	return false;
 }
 
+static bool
+mk_group_is_granted(const MkGroup *group, const char *grantee)
+{
+	ListCell *lc;
+
+	foreach (lc, group->grantees)
+		if (strcmp(lfirst(lc), grantee) == 0)
+			return true;
+	return false;
+}
+
 static void
 mk_group_check_right(const MkGroup *group, Oid user, bool own)
 {
@@ -179,24 +190,21 @@ mk_group_not_empty(const char *group_id)
 static MkRemoved
 mk_member_expired(MkMember *m, TimestampTz now)
 {
-	TimestampTz polled;
 	bool held;
 
 	if (likely(now <= m->seen + m->session_timeout &&
-			   now <= m->polled + m->max_poll_interval))
+			   now <= Max(m->polled, m->shown) + m->max_poll_interval))
 		return MK_REMOVED_NOT;
 
 	held = mk_lock_member_is_held(m->member_no);
 	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
-	polled = m->polled;
-	if (held && now > polled + m->max_poll_interval)
+	if (held && now > Max(m->polled, m->shown) + m->max_poll_interval)
 	{
-		polled = (TimestampTz) mk_lock_member_last_polled(m->member_no) *
+		m->shown = (TimestampTz) mk_lock_member_last_polled(m->member_no) *
 			USECS_PER_SEC;
 		mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
-		polled = Max(polled, m->polled);
 	}
-	if (now > polled + m->max_poll_interval)
+	if (now > Max(m->polled, m->shown) + m->max_poll_interval)
 		return MK_REMOVED_MAX_POLL_INTERVAL;
 	if (!held && now > m->seen + m->session_timeout)
 		return MK_REMOVED_SESSION_TIMEOUT;
@@ -305,7 +313,7 @@ mk_group_is_due(MkGroup *g, TimestampTz now)
 		if (mk_member_expired(m, now) != MK_REMOVED_NOT)
 			return true;
 		next = Min(next, m->seen + m->session_timeout);
-		next = Min(next, m->polled + m->max_poll_interval);
+		next = Min(next, Max(m->polled, m->shown) + m->max_poll_interval);
 	}
 	g->next_check = next;
 	return false;
@@ -568,7 +576,7 @@ typedef struct MkMemberNote
 	int32 generation; /* at the call, where fenced */
 	TimestampTz polled; /* 0: it did not */
 	TimestampTz shown; /* 0: that was not */
-	int shown_nesting; /* where the lock for it was taken */
+	SubTransactionId shown_in; /* where the lock for it was taken */
 } MkMemberNote;
 
 static uint64
@@ -710,7 +718,7 @@ static void
 mk_member_show_poll(MkMember *m, MkMemberNote *n, TimestampTz now)
 {
 	int64 period = m->max_poll_interval / MK_HEARTBEAT_FRACTION;
-	int nesting = GetCurrentTransactionNestLevel();
+	SubTransactionId current = GetCurrentSubTransactionId();
 
 	if (now <= Max(m->polled, n->shown) + period)
 		return;
@@ -720,10 +728,10 @@ mk_member_show_poll(MkMember *m, MkMemberNote *n, TimestampTz now)
 	mk_lock_member_polled(m->member_no, mk_whole_seconds(now));
 
 	/* a poll that waits for days needs no more locks than one */
-	if (n->shown != 0 && n->shown_nesting == nesting)
+	if (n->shown != 0 && n->shown_in == current)
 		mk_lock_member_polled_release(m->member_no, mk_whole_seconds(n->shown));
 	n->shown = now;
-	n->shown_nesting = nesting;
+	n->shown_in = current;
 }
 
 static bool
@@ -1229,7 +1237,9 @@ mk_group_grant(const char *group_id, const char *grantee, bool grant)
 							 .name = grantee};
 
 	mk_group_check_right(g, GetUserId(), true);
-	(void) get_role_oid(grantee, false);
+	/* one that was dropped can still be revoked */
+	if (grant || !mk_group_is_granted(g, grantee))
+		(void) get_role_oid(grantee, false);
 	mk_group_act(group_id, &action);
 }
 

@@ -56,6 +56,7 @@ typedef struct MkMember
 	/* heartbeats as they were last looked up; may be newer by now */
 	TimestampTz seen;
 	TimestampTz polled;
+	TimestampTz shown; /* polled, in a transaction that was in progress then */
 } MkMember;
 
 /* Who has a partition, and who is to have it */

@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -17,13 +18,17 @@
 #include "mk_progress.h"
 #include "mk_rebalance.h"
 
+static int
+mk_name_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *) a, *(const char *const *) b);
+}
+
 static bool
 mk_subscribes_to(const MkMember *member, const char *topic)
 {
-	for (int i = 0; i < member->ntopics; i++)
-		if (strcmp(member->topics[i], topic) == 0)
-			return true;
-	return false;
+	return bsearch(&topic, member->topics, member->ntopics, sizeof(char *),
+				   mk_name_compare) != NULL;
 }
 
 static bool
@@ -36,6 +41,15 @@ mk_anybody_subscribes_to(const MkGroup *g, const char *topic)
 	return false;
 }
 
+static int
+mk_group_topic_compare(const void *a, const void *b)
+{
+	int32 ta = ((const MkGroupTopic *) a)->topic_id;
+	int32 tb = ((const MkGroupTopic *) b)->topic_id;
+
+	return ta < tb ? -1 : ta > tb;
+}
+
 /* Whether the topics of the member are not assigned as they are now. */
 static bool
 mk_member_is_due(const MkGroup *g, const MkMember *member)
@@ -43,12 +57,15 @@ mk_member_is_due(const MkGroup *g, const MkMember *member)
 	for (int i = 0; i < member->ntopics; i++)
 	{
 		MkTopic *topic = mk_catalog_topic_by_name(member->topics[i]);
-		bool assigned = topic == NULL;
+		MkGroupTopic key;
+		MkGroupTopic *assigned;
 
-		for (int j = 0; !assigned && j < g->ntopics; j++)
-			assigned = g->topics[j].topic_id == topic->topic_id &&
-				g->topics[j].npartitions == topic->npartitions;
-		if (!assigned)
+		if (topic == NULL)
+			continue;
+		key.topic_id = topic->topic_id;
+		assigned = bsearch(&key, g->topics, g->ntopics, sizeof(MkGroupTopic),
+						   mk_group_topic_compare);
+		if (assigned == NULL || assigned->npartitions != topic->npartitions)
 			return true;
 	}
 	return false;
@@ -192,6 +209,7 @@ mk_sharing_members(MkSharing *s, MkGroup *g)
 		int *topics = palloc(Max(s->ntopics, 1) * sizeof(int));
 		int n = 0;
 
+		CHECK_FOR_INTERRUPTS();
 		for (int t = 0; t < s->ntopics; t++)
 			if (mk_subscribes_to(m, s->topics[t].name))
 				topics[n++] = t;
@@ -357,6 +375,7 @@ mk_rebalance_write(MkGroup *g, const MkAssignment *before, int nbefore,
 	{
 		MkAssignment *a = j < g->nassignments ? &g->assignments[j] : NULL;
 
+		CHECK_FOR_INTERRUPTS();
 		while (i < nbefore &&
 			   (a == NULL || mk_assignment_compare(&before[i], a) < 0))
 		{
