@@ -155,6 +155,8 @@ mk_note_lock(void *note)
 		p->turn = 0;
 		p->paused = false;
 	}
+	if (n->commits && n->member_no != 0)
+		mk_group_committed(n->use, n->topic_id, n->partition);
 	if (n->polled && p->position != n->seen_position)
 		mk_concurrent(n, "polled");
 	if (n->commits_position && p->committed != n->seen_committed)
@@ -483,8 +485,7 @@ mk_commit_member(const MkCommit *c)
 								a->generation, c->topic, c->partition),
 				   c->next_offset, c->metadata, group->generation);
 	mk_group_touch(group, member, MK_TOUCH_COMMIT);
-	if (a->target != a->owner)
-		mk_group_let_go(group, member->member_no, a->topic_id, a->partition);
+	mk_group_let_go(group, member->member_no, false);
 }
 
 void
@@ -581,7 +582,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		mk_note_commit(n, p.position, NULL, group->generation);
 	}
 	mk_group_touch(group, member, MK_TOUCH_COMMIT);
-	mk_group_let_go(group, member->member_no, 0, 0);
+	mk_group_let_go(group, member->member_no, true);
 }
 
 /* A note about a partition that is the member's, and is to stay so. */

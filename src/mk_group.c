@@ -327,6 +327,7 @@ typedef enum MkActionKind
 {
 	MK_ACTION_CHECK, /* do what is due */
 	MK_ACTION_LET_GO,
+	MK_ACTION_LET_GO_COMMITTED,
 	MK_ACTION_JOIN,
 	MK_ACTION_LEAVE,
 	/* those below are errors where there is no group any more */
@@ -340,8 +341,6 @@ typedef struct MkAction
 {
 	MkActionKind kind;
 	int32 member_no;
-	int32 topic_id;
-	int32 partition;
 	const char *name; /* of a member or a role */
 	Oid user; /* who calls */
 	const MkJoin *join;
@@ -377,12 +376,16 @@ mk_group_discard(void *note)
 }
 
 static bool
-mk_lets_go(const MkAction *action, const MkAssignment *a)
+mk_is_let_go(const MkAction *action)
 {
-	return a->owner == action->member_no && a->target != a->owner &&
-		(action->topic_id == 0 ||
-		 (action->topic_id == a->topic_id &&
-		  action->partition == a->partition));
+	return action->kind == MK_ACTION_LET_GO ||
+		action->kind == MK_ACTION_LET_GO_COMMITTED;
+}
+
+static bool
+mk_is_moving(const MkAssignment *a, int32 member_no)
+{
+	return a->owner == member_no && a->target != member_no;
 }
 
 /* Whether the note changes the group. */
@@ -397,10 +400,10 @@ mk_group_changes(const MkGroupNote *n, const MkGroup *g)
 	{
 		const MkAction *action = lfirst(lc);
 
-		if (action->kind != MK_ACTION_LET_GO)
+		if (!mk_is_let_go(action))
 			return true;
 		for (int i = 0; i < g->nassignments; i++)
-			if (mk_lets_go(action, &g->assignments[i]))
+			if (mk_is_moving(&g->assignments[i], action->member_no))
 				return true;
 	}
 	return false;
@@ -543,10 +546,7 @@ mk_group_act(const char *group_id, const MkAction *action)
 
 		if (a->kind == action->kind &&
 			(a->kind == MK_ACTION_CHECK ||
-			 (a->kind == MK_ACTION_LET_GO &&
-			  a->member_no == action->member_no &&
-			  a->topic_id == action->topic_id &&
-			  a->partition == action->partition)))
+			 (mk_is_let_go(a) && a->member_no == action->member_no)))
 			return;
 	}
 	old = MemoryContextSwitchTo(mk_xact_context());
@@ -785,15 +785,26 @@ mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
 }
 
 void
-mk_group_let_go(const MkGroup *group, int32 member_no, int32 topic_id,
-				int32 partition)
+mk_group_let_go(const MkGroup *group, int32 member_no, bool all)
 {
-	const MkAction action = {.kind = MK_ACTION_LET_GO,
-							 .member_no = member_no,
-							 .topic_id = topic_id,
-							 .partition = partition};
+	const MkAction action = {.kind = all ? MK_ACTION_LET_GO
+										 : MK_ACTION_LET_GO_COMMITTED,
+							 .member_no = member_no};
 
 	mk_group_act(group->group_id, &action);
+}
+
+void
+mk_group_committed(MkGroupUse *use, int32 topic_id, int32 partition)
+{
+	MkAssignment *a;
+
+	if (!use->exclusive)
+		return;
+	a = palloc0(sizeof(MkAssignment));
+	a->topic_id = topic_id;
+	a->partition = partition;
+	use->committed = lappend(use->committed, a);
 }
 
 void
@@ -846,13 +857,31 @@ mk_change_remove(MkChange *c, MkMember *m, MkRemoved why)
 }
 
 static void
+mk_change_hand_over(MkChange *c, MkAssignment *a)
+{
+	mk_rebalance_hand_over(c->group, a);
+	c->changed = true;
+}
+
+static void
 mk_change_let_go(MkChange *c, const MkAction *action)
 {
-	for (int i = 0; i < c->group->nassignments; i++)
-		if (mk_lets_go(action, &c->group->assignments[i]))
+	MkGroup *g = c->group;
+	ListCell *lc;
+
+	if (action->kind == MK_ACTION_LET_GO)
+		for (int i = 0; i < g->nassignments; i++)
+			if (mk_is_moving(&g->assignments[i], action->member_no))
+				mk_change_hand_over(c, &g->assignments[i]);
+	if (action->kind == MK_ACTION_LET_GO_COMMITTED)
+		foreach (lc, c->use->committed)
 		{
-			mk_rebalance_hand_over(c->group, &c->group->assignments[i]);
-			c->changed = true;
+			const MkAssignment *like = lfirst(lc);
+			MkAssignment *a =
+				mk_membership_assignment(g, like->topic_id, like->partition);
+
+			if (a != NULL && mk_is_moving(a, action->member_no))
+				mk_change_hand_over(c, a);
 		}
 }
 
@@ -876,10 +905,7 @@ mk_change_expire(MkChange *c)
 	}
 	for (int i = 0; i < g->nassignments; i++)
 		if (g->assignments[i].handover_at <= c->now)
-		{
-			mk_rebalance_hand_over(g, &g->assignments[i]);
-			c->changed = true;
-		}
+			mk_change_hand_over(c, &g->assignments[i]);
 }
 
 static void
@@ -1106,6 +1132,7 @@ mk_change_act(MkChange *c, const MkAction *action)
 	{
 		case MK_ACTION_CHECK:
 		case MK_ACTION_LET_GO:
+		case MK_ACTION_LET_GO_COMMITTED:
 			break;
 		case MK_ACTION_JOIN:
 			mk_change_join(c, action->join);
@@ -1164,8 +1191,7 @@ mk_group_finish(void *note)
 		memcpy(before, c.group->assignments, nbefore * sizeof(MkAssignment));
 
 	foreach (lc, n->actions)
-		if (((const MkAction *) lfirst(lc))->kind == MK_ACTION_LET_GO)
-			mk_change_let_go(&c, lfirst(lc));
+		mk_change_let_go(&c, lfirst(lc));
 	mk_change_expire(&c);
 	topics = mk_subscribed_topics(c.group);
 	foreach (lc, n->actions)

@@ -55,6 +55,7 @@ typedef struct MkGroupUse
 	MkGroup *group;
 	bool exclusive;
 	List *callers; /* numbers of the members that were touched */
+	List *committed; /* partitions, where exclusive: mk_group_committed */
 } MkGroupUse;
 
 /*
@@ -85,11 +86,12 @@ extern bool mk_group_touch(MkGroup *group, MkMember *member, MkTouch how);
 extern bool mk_group_check(MkGroup *group);
 
 /*
- * Notes that the member lets go of its partitions that are to move: of all
- * (topic_id 0), or of one.
+ * Notes that the member lets go of its partitions that are to move: of all, or
+ * of those for which mk_group_committed is called while committing.
  */
-extern void mk_group_let_go(const MkGroup *group, int32 member_no,
-							int32 topic_id, int32 partition);
+extern void mk_group_let_go(const MkGroup *group, int32 member_no, bool all);
+extern void
+mk_group_committed(MkGroupUse *use, int32 topic_id, int32 partition);
 
 /*
  * To be called while committing: MK022, MK025 or MK082 unless the member, in

@@ -111,7 +111,7 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 	}
 	if (lets_go)
 	{
-		mk_group_let_go(look->group, look->member->member_no, 0, 0);
+		mk_group_let_go(look->group, look->member->member_no, true);
 		look->due = true;
 	}
 	qsort(look->sources, look->nsources, sizeof(MkSource), mk_source_compare);
