@@ -2,7 +2,7 @@
 -- Everything that the extension makes has a comment
 --
 BEGIN;
-SELECT plan(9);
+SELECT plan(14);
 
 CREATE TEMP VIEW members AS
 SELECT classid, objid, pg_describe_object(classid, objid, 0) AS what
@@ -12,7 +12,7 @@ WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
 
 SELECT is_empty(
 	$$SELECT what FROM members WHERE classid = 'pg_proc'::regclass AND obj_description(objid, 'pg_proc') IS NULL$$,
-	'functions without a comment');
+	'functions and procedures without a comment');
 -- row types of tables have their table's
 SELECT is_empty(
 	$$SELECT what FROM members JOIN pg_type t ON t.oid = objid
@@ -36,8 +36,17 @@ SELECT is_empty(
 SELECT isnt(obj_description(oid, 'pg_extension'), NULL, 'the extension has a comment')
 FROM pg_extension WHERE extname = 'minikafka';
 -- the queries above did look at something
-SELECT cmp_ok((SELECT count(*) FROM members WHERE classid = 'pg_proc'::regclass), '>=', 29::bigint, 'functions were found');
-SELECT cmp_ok((SELECT count(*) FROM members WHERE classid = 'pg_class'::regclass), '>=', 9::bigint, 'relations were found');
+SELECT cmp_ok((SELECT count(*) FROM members JOIN pg_proc p ON p.oid = objid WHERE classid = 'pg_proc'::regclass AND prokind = kind), '>=', least, what || ' were found')
+FROM (VALUES ('f'::"char", 47::bigint, 'functions'), ('p', 1, 'procedures')) v(kind, least, what);
+SELECT cmp_ok((SELECT count(*) FROM members JOIN pg_class c ON c.oid = objid WHERE classid = 'pg_class'::regclass AND relkind = kind), '>=', least, what || ' were found')
+FROM (VALUES ('r'::"char", 9::bigint, 'tables'), ('v', 6, 'views'), ('S', 3, 'sequences')) v(kind, least, what);
+SELECT cmp_ok((SELECT count(*) FROM members WHERE classid = 'pg_type'::regclass), '>=', 4::bigint, 'types were found');
+-- what is of another kind would have to be looked at above
+SELECT is_empty(
+	$$SELECT members.what FROM members LEFT JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid
+	WHERE classid NOT IN ('pg_proc'::regclass, 'pg_type'::regclass, 'pg_class'::regclass, 'pg_namespace'::regclass)
+		OR relkind NOT IN ('r', 'v', 'S')$$,
+	'members of other kinds');
 -- each schema that the extension makes is a member
 SELECT set_eq(
 	$$SELECT nspname::text FROM members JOIN pg_namespace n ON n.oid = objid WHERE classid = 'pg_namespace'::regclass$$,

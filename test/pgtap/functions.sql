@@ -2,62 +2,84 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(64);
+SELECT plan(107);
 
 -- As API.md has them: this list is the contract.
-CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char");
+CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
 INSERT INTO contract VALUES
-	('create_topic', 'topic text, partitions integer DEFAULT 3, retention interval DEFAULT NULL::interval, retention_bytes bigint DEFAULT NULL::bigint, cleanup_policy text DEFAULT ''delete''::text, partitioner text DEFAULT ''murmur2''::text, segment_records bigint DEFAULT 1000000, max_message_bytes integer DEFAULT 1048588, min_insync_replicas integer DEFAULT 1, if_not_exists boolean DEFAULT false', 'void', 'v'),
-	('set_topic_option', 'topic text, option text, value text', 'void', 'v'),
-	('add_partitions', 'topic text, total integer', 'void', 'v'),
-	('drop_topic', 'topic text, if_exists boolean DEFAULT false', 'void', 'v'),
-	('partition_for_key', 'topic text, key text', 'integer', 's'),
-	('partition_for_key', 'topic text, key bytea', 'integer', 's'),
-	('murmur2', 'key bytea', 'integer', 'i'),
-	('check_topic', 'topic text, OUT severity text, OUT partition integer, OUT "offset" bigint, OUT problem text', 'SETOF record', 's'),
-	('send', 'topic text, value text, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v'),
-	('send', 'topic text, value jsonb, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v'),
-	('send', 'topic text, value json, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v'),
+	('create_topic', 'topic text, partitions integer DEFAULT 3, retention interval DEFAULT NULL::interval, retention_bytes bigint DEFAULT NULL::bigint, cleanup_policy text DEFAULT ''delete''::text, partitioner text DEFAULT ''murmur2''::text, segment_records bigint DEFAULT 1000000, max_message_bytes integer DEFAULT 1048588, min_insync_replicas integer DEFAULT 1, if_not_exists boolean DEFAULT false', 'void', 'v', 'u'),
+	('set_topic_option', 'topic text, option text, value text', 'void', 'v', 'u'),
+	('add_partitions', 'topic text, total integer', 'void', 'v', 'u'),
+	('drop_topic', 'topic text, if_exists boolean DEFAULT false', 'void', 'v', 'u'),
+	('partition_for_key', 'topic text, key text', 'integer', 's', 'r'),
+	('partition_for_key', 'topic text, key bytea', 'integer', 's', 'r'),
+	('murmur2', 'key bytea', 'integer', 'i', 's'),
+	('check_topic', 'topic text, OUT severity text, OUT partition integer, OUT "offset" bigint, OUT problem text', 'SETOF record', 's', 'r'),
+	('send', 'topic text, value text, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
+	('send', 'topic text, value jsonb, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
+	('send', 'topic text, value json, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
 	-- value and key of bytea: the default of the key is this one's
-	('send', 'topic text, value bytea, key text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v'),
-	('send', 'topic text, value bytea, key bytea DEFAULT NULL::bytea, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v'),
-	('send_many', 'topic text, payloads text[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v'),
-	('send_many', 'topic text, payloads jsonb[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v'),
-	('send_many', 'topic text, payloads bytea[], keys bytea[] DEFAULT NULL::bytea[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v'),
-	('append', 'topic text, partition integer, key text, value text, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v'),
-	('append', 'topic text, partition integer, key text, value jsonb, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v'),
-	('append', 'topic text, partition integer, key bytea, value bytea, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v'),
-	('last_sent', 'OUT topic text, OUT partition integer, OUT base_offset bigint, OUT records bigint', 'SETOF record', 'v'),
-	('fetch', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record', 's'),
-	('fetch_text', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_text', 's'),
-	('fetch_json', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_json', 's'),
-	('offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's'),
+	('send', 'topic text, value bytea, key text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
+	('send', 'topic text, value bytea, key bytea DEFAULT NULL::bytea, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
+	('send_many', 'topic text, payloads text[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
+	('send_many', 'topic text, payloads jsonb[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
+	('send_many', 'topic text, payloads bytea[], keys bytea[] DEFAULT NULL::bytea[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
+	('append', 'topic text, partition integer, key text, value text, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
+	('append', 'topic text, partition integer, key text, value jsonb, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
+	('append', 'topic text, partition integer, key bytea, value bytea, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
+	('last_sent', 'OUT topic text, OUT partition integer, OUT base_offset bigint, OUT records bigint', 'SETOF record', 'v', 'u'),
+	('fetch', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record', 's', 'r'),
+	('fetch_text', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_text', 's', 'r'),
+	('fetch_json', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_json', 's', 'u'),
+	('offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's', 'r'),
 	-- for view partitions
-	('try_offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's'),
-	('offset_for_time', 'topic text, partition integer, ts timestamp with time zone', 'bigint', 's'),
-	('delete_records', 'topic text, partition integer, before_offset bigint', 'bigint', 'v'),
-	('commit_offset', 'group_id text, topic text, partition integer, next_offset bigint, metadata text DEFAULT NULL::text, member_id text DEFAULT NULL::text, generation integer DEFAULT NULL::integer', 'void', 'v'),
-	('committed', 'group_id text, topic text, partition integer', 'bigint', 's'),
-	('lag', 'group_id text, topic text DEFAULT NULL::text', 'SETOF minikafka.partition_lag', 's');
+	('try_offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's', 'u'),
+	('offset_for_time', 'topic text, partition integer, ts timestamp with time zone', 'bigint', 's', 'r'),
+	('delete_records', 'topic text, partition integer, before_offset bigint', 'bigint', 'v', 'u'),
+	('join_group', 'group_id text, topics text[], member_id text DEFAULT NULL::text, instance_id text DEFAULT NULL::text, assignor text DEFAULT NULL::text, protocol text DEFAULT NULL::text, auto_offset_reset text DEFAULT NULL::text, session_timeout interval DEFAULT NULL::interval, max_poll_interval interval DEFAULT NULL::interval, rebalance_timeout interval DEFAULT NULL::interval', 'text', 'v', 'u'),
+	('leave_group', 'group_id text, member_id text', 'void', 'v', 'u'),
+	('heartbeat', 'group_id text, member_id text', 'integer', 'v', 'u'),
+	('assignment', 'group_id text, member_id text', 'TABLE(topic text, partition integer)', 's', 'u'),
+	('poll', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record', 'v', 'u'),
+	('poll_text', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record_text', 'v', 'u'),
+	('poll_json', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record_json', 'v', 'u'),
+	('commit', 'group_id text, member_id text', 'TABLE(topic text, partition integer, "offset" bigint)', 'v', 'u'),
+	('commit_offset', 'group_id text, topic text, partition integer, next_offset bigint, metadata text DEFAULT NULL::text, member_id text DEFAULT NULL::text, generation integer DEFAULT NULL::integer', 'void', 'v', 'u'),
+	('committed', 'group_id text, topic text, partition integer', 'bigint', 's', 'u'),
+	('seek', 'group_id text, member_id text, topic text, partition integer, next_offset bigint', 'void', 'v', 'u'),
+	('pause', 'group_id text, member_id text, topic text, partition integer', 'void', 'v', 'u'),
+	('resume', 'group_id text, member_id text, topic text, partition integer', 'void', 'v', 'u'),
+	('reset_offsets', 'group_id text, topic text, target text', 'TABLE(topic text, partition integer, "offset" bigint)', 'v', 'u'),
+	('delete_group', 'group_id text', 'void', 'v', 'u'),
+	('grant_group', 'group_id text, grantee text', 'void', 'v', 'u'),
+	('revoke_group', 'group_id text, grantee text', 'void', 'v', 'u'),
+	('lag', 'group_id text, topic text DEFAULT NULL::text', 'SETOF minikafka.partition_lag', 's', 'u'),
+	-- for the views of groups
+	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),
+	('group_commits', 'group_id text', 'TABLE(topic text, partition integer, "offset" bigint, metadata text, committed_at timestamp with time zone, member_id text, generation integer)', 's', 'u'),
+	-- a procedure has no result
+	('wait_for_records', 'IN group_id text, IN member_id text, IN max_wait interval', NULL, 'v', 'u');
 
 CREATE TEMP VIEW found AS
 SELECT p.proname::text AS name, pg_get_function_arguments(p.oid) AS arguments,
-	pg_get_function_result(p.oid) AS result, p.provolatile AS volatility, p.oid
+	pg_get_function_result(p.oid) AS result, p.provolatile AS volatility, p.proparallel AS parallel, p.prokind AS kind, p.oid
 FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace;
 
 -- a line for each, so that a failure names it
 SELECT results_eq(
-	format('SELECT result, volatility FROM found WHERE name = %L AND arguments = %L', name, arguments),
-	format('VALUES (%L, %L::"char")', result, volatility),
+	format('SELECT result, volatility, parallel FROM found WHERE name = %L AND arguments = %L', name, arguments),
+	format('VALUES (%L, %L::"char", %L::"char")', result, volatility, parallel),
 	format('%s(%s)', name, arguments))
 FROM contract;
 SELECT results_eq(
-	'SELECT name COLLATE "default", arguments COLLATE "default" FROM found WHERE result <> ''trigger'' EXCEPT SELECT name COLLATE "default", arguments COLLATE "default" FROM contract',
+	'SELECT name COLLATE "default", arguments COLLATE "default" FROM found WHERE result IS DISTINCT FROM ''trigger'' EXCEPT SELECT name COLLATE "default", arguments COLLATE "default" FROM contract',
 	'SELECT NULL::text, NULL::text WHERE false',
 	'there is no other function');
+SELECT is(kind, 'p'::"char", 'wait_for_records is a procedure') FROM found WHERE name = 'wait_for_records';
+SELECT set_eq($$SELECT name FROM found WHERE kind <> 'f'$$, ARRAY['wait_for_records'], 'all others are functions');
 -- what is not built yet is not there, rather than there and without effect
 SELECT hasnt_function('minikafka', name, name || '() is not there yet')
-FROM unnest(ARRAY['join_group', 'poll', 'commit', 'init_producer', 'inbox_accept', 'outbox', 'maintain', 'expire']) name;
+FROM unnest(ARRAY['init_producer', 'producer_state', 'inbox_accept', 'outbox', 'maintain', 'expire', 'compact', 'latest']) name;
 
 -- the row types
 SELECT results_eq(
@@ -73,24 +95,27 @@ FROM (VALUES
 ) v(type, columns);
 
 -- the views
-SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions']) view;
+SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag']) view;
 SELECT results_eq(
-	$$SELECT attname::text COLLATE "default", atttypid::regtype::text COLLATE "default" FROM pg_attribute
-	WHERE attrelid = 'minikafka.topics'::regclass AND attnum > 0 ORDER BY attnum$$,
-	$$VALUES ('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'),
-	('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'),
-	('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'),
-	('created_at', 'timestamp with time zone')$$,
-	'columns of view topics');
-SELECT results_eq(
-	$$SELECT attname::text COLLATE "default", atttypid::regtype::text COLLATE "default" FROM pg_attribute
-	WHERE attrelid = 'minikafka.partitions'::regclass AND attnum > 0 ORDER BY attnum$$,
-	$$VALUES ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'),
-	('segments', 'bigint'), ('bytes', 'bigint')$$,
-	'columns of view partitions');
+	format($$SELECT attname::text COLLATE "default", atttypid::regtype::text COLLATE "default" FROM pg_attribute
+		WHERE attrelid = 'minikafka.%I'::regclass AND attnum > 0 ORDER BY attnum$$, view),
+	format('VALUES %s', columns),
+	'columns of view ' || view)
+FROM (VALUES
+	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone')$$),
+	('partitions', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('segments', 'bigint'), ('bytes', 'bigint')$$),
+	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text')$$),
+	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean')$$),
+	('group_offsets', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('metadata', 'text'), ('committed_at', 'timestamp with time zone'), ('member_id', 'text'), ('generation', 'integer')$$),
+	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text')$$)
+) v(view, columns);
 
 -- How calls are resolved: what a client library sends, untyped or typed.
 SELECT minikafka.create_topic('resolved', 1);
+SELECT minikafka.commit_offset('committed', 'resolved', 0, 0);
+SELECT minikafka.join_group('joined', '{resolved}', 'm');
+COMMIT;
+BEGIN;
 SELECT lives_ok($$SELECT minikafka.send('resolved', 'a')$$, 'send of literals');
 SELECT lives_ok($$SELECT minikafka.send('resolved', NULL)$$, 'send of NULL');
 SELECT lives_ok($$SELECT minikafka.send('resolved', 'a', 'k', '{"h": 1}', 0)$$, 'send of five literals');
@@ -107,9 +132,30 @@ SELECT lives_ok($$SELECT minikafka.fetch('resolved', 0, 0)$$, 'fetch of int lite
 SELECT lives_ok($$SELECT minikafka.commit_offset('g', 'resolved', 0, 0)$$, 'commit_offset of int literals');
 SELECT lives_ok($$SELECT minikafka.delete_records('resolved', 0, -1)$$, 'delete_records of int literals');
 SELECT lives_ok($$SELECT minikafka.partition_for_key('resolved', 'k')$$, 'partition_for_key of a literal');
+SELECT lives_ok($$SELECT minikafka.committed('committed', 'resolved', 0)$$, 'committed of literals');
+SELECT lives_ok($$SELECT minikafka.lag('committed')$$, 'lag of a literal');
+SELECT lives_ok($$SELECT minikafka.join_group('new', '{resolved}')$$, 'join_group of literals');
+SELECT lives_ok($$SELECT minikafka.join_group('new', ARRAY['resolved'], 'm', NULL, NULL, NULL, NULL, '1 s', '1 s', '1 s')$$, 'join_group of an array and of literals');
+SELECT lives_ok($$SELECT minikafka.join_group('new', ARRAY['resolved']::varchar[], 'm'::varchar)$$, 'join_group of varchar');
+SELECT lives_ok($$SELECT minikafka.poll('joined', 'm', 10, 10000, '0 s')$$, 'poll of literals');
+SELECT lives_ok($$SELECT minikafka.poll('joined', 'm', max_wait => make_interval())$$, 'poll by name');
+SELECT lives_ok($$SELECT minikafka.poll_text('joined', 'm')$$, 'poll_text of literals');
+SELECT lives_ok($$SELECT minikafka.poll_json('joined', 'm')$$, 'poll_json of literals');
+SELECT lives_ok($$SELECT minikafka.seek('joined', 'm', 'resolved', 0, 0)$$, 'seek of int literals');
+SELECT lives_ok($$SELECT minikafka.pause('joined', 'm', 'resolved', 0), minikafka.resume('joined', 'm', 'resolved', 0)$$, 'pause and resume of int literals');
+-- an argument and a column of the result are called "topic"
+SELECT lives_ok($$SELECT topic, partition, "offset" FROM minikafka.reset_offsets(group_id => 'committed', topic => 'resolved', target => 'latest')$$, 'reset_offsets by name');
+SELECT lives_ok($$SELECT topic, partition, "offset" FROM minikafka.commit('joined', 'm')$$, 'columns of commit()');
+SELECT lives_ok($$SELECT topic, partition FROM minikafka.assignment('joined', 'm')$$, 'columns of assignment()');
 -- the plan depends on it: a scan of fetch() is not thought to return a thousand
 SELECT is(prorows, 100::real, 'fetch() is estimated as its default') FROM pg_proc
 WHERE oid = 'minikafka.fetch'::regproc;
 
+SELECT is(prorows, 100::real, 'poll() is estimated as its default') FROM pg_proc
+WHERE oid = 'minikafka.poll'::regproc;
+
 SELECT * FROM finish();
 ROLLBACK;
+SELECT minikafka.leave_group('joined', 'm');
+SELECT minikafka.delete_group(g) FROM unnest(ARRAY['joined', 'committed']) g;
+SELECT minikafka.drop_topic('resolved');

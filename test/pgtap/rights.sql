@@ -2,7 +2,7 @@
 -- Rights: who may call what, who sees what
 --
 BEGIN;
-SELECT plan(200);
+SELECT plan(384);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -10,6 +10,8 @@ CREATE ROLE tap_select;
 CREATE ROLE tap_delete;
 CREATE ROLE tap_nothing;
 CREATE ROLE tap_monitor IN ROLE pg_monitor;
+CREATE ROLE tap_granted;
+CREATE ROLE tap_member IN ROLE tap_select;
 -- pgTAP's tables belong to who made the plan
 GRANT ALL ON ALL TABLES IN SCHEMA pg_temp TO PUBLIC;
 GRANT ALL ON ALL SEQUENCES IN SCHEMA pg_temp TO PUBLIC;
@@ -29,16 +31,16 @@ SELECT is_empty(
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind IN ('r', 'v', 'S')
 	AND has_table_privilege('tap_nothing', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')$$,
-	ARRAY['topics', 'partitions'], 'the relations that everybody has a right to');
+	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag'], 'the relations that everybody has a right to');
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind = 'v'
 	AND has_table_privilege('tap_nothing', oid, 'INSERT, UPDATE, DELETE')$$,
 	'{}'::text[], 'nobody may write to a view');
 SET ROLE tap_nothing;
 SELECT throws_ok(format('SELECT FROM minikafka.%I', t), '42501', NULL, 'catalog table is not readable: ' || t)
-FROM unnest(ARRAY['topic', 'partition', 'segment', 'consumer_group', 'group_progress']) t;
+FROM unnest(ARRAY['topic', 'partition', 'segment', 'consumer_group', 'group_grant', 'group_member', 'group_assignment', 'group_progress', 'member_heartbeat']) t;
 SELECT throws_ok(format('SELECT nextval(%L)', 'minikafka.' || s), '42501', NULL, 'sequence is not usable: ' || s)
-FROM unnest(ARRAY['topic_id', 'group_no']) s;
+FROM unnest(ARRAY['topic_id', 'group_no', 'member_no']) s;
 SELECT throws_ok($$SELECT minikafka.create_topic('tap')$$, '42501', 'permission denied to create topic "tap"',
 	'create_topic takes CREATE on schema minikafka_topics');
 RESET ROLE;
@@ -51,7 +53,7 @@ SELECT is_empty(
 	$$SELECT relid FROM pg_partition_tree('minikafka_topics.tap') JOIN pg_class c ON c.oid = relid
 	WHERE relowner <> 'tap_owner'::regrole$$, 'all tables of a topic belong to who made it');
 GRANT INSERT ON minikafka_topics.tap TO tap_insert;
-GRANT SELECT ON minikafka_topics.tap TO tap_select;
+GRANT SELECT ON minikafka_topics.tap TO tap_select, tap_granted;
 GRANT DELETE ON minikafka_topics.tap TO tap_delete;
 
 -- The matrix.  right: one of INSERT, SELECT, DELETE, owner; a + is either.
@@ -80,6 +82,7 @@ INSERT INTO calls VALUES
 	($$minikafka.check_topic('tap')$$, '{SELECT}'),
 	($$minikafka.committed('tap', 'tap', 0)$$, '{SELECT,monitor}'),
 	($$minikafka.commit_offset('tap ' || current_user, 'tap', 0, 0)$$, '{SELECT}'),
+	($$minikafka.join_group('tap join ' || current_user, '{other, tap}')$$, '{SELECT}'),
 	($$minikafka.delete_records('tap', 0, 0)$$, '{DELETE}'),
 	($$minikafka.set_topic_option('tap', 'max_message_bytes', '10')$$, '{}'),
 	($$minikafka.add_partitions('tap', 2)$$, '{}'),
@@ -140,22 +143,121 @@ SELECT results_eq('topics', ARRAY['tap'], 'pg_monitor sees the topic');
 SELECT set_eq('partitions', $$VALUES ('tap', 0), ('tap', 1)$$, 'pg_monitor sees its partitions');
 RESET ROLE;
 
--- Groups: the role that used one first
-INSERT INTO minikafka.consumer_group SELECT nextval('minikafka.group_no'), 'tap of owner', 'tap_owner';
+-- Groups: the role that used one first, and those that it has granted it to.
+-- One that has a member, and one that has none.
+INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, version, assignor, protocol) VALUES
+	('tap group', nextval('minikafka.group_no'), 'tap_select', 1, 1, 'sticky', 'cooperative'),
+	('tap empty', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL),
+	('tap unused', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL);
+INSERT INTO minikafka.group_member (group_no, member_id, member_no, topics, auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout)
+SELECT group_no, 'm', nextval('minikafka.member_no'), '{tap}', 'earliest', '1 day', '1 day', '1 day'
+FROM minikafka.consumer_group WHERE group_id = 'tap group';
+INSERT INTO minikafka.member_heartbeat (member_no, polled, at)
+SELECT currval('minikafka.member_no'), 1, now();
+INSERT INTO minikafka.group_assignment (group_no, topic_id, partition, owner, generation, target)
+SELECT group_no, topic_id, p, currval('minikafka.member_no'), 1, currval('minikafka.member_no')
+FROM minikafka.consumer_group, minikafka.topic, generate_series(0, 1) p
+WHERE group_id = 'tap group' AND rel = 'minikafka_topics.tap'::regclass;
+INSERT INTO minikafka.group_grant SELECT group_no, 'tap_granted' FROM minikafka.consumer_group WHERE owner = 'tap_select';
+
+-- The matrix of groups.  needs: to use it, to own it; monitor: to see it.
+CREATE TEMP TABLE group_calls (call text, needs text);
+INSERT INTO group_calls VALUES
+	($$minikafka.join_group('tap group', '{tap}')$$, 'use'),
+	($$minikafka.heartbeat('tap group', 'm')$$, 'use'),
+	($$minikafka.poll('tap group', 'm')$$, 'use'),
+	($$minikafka.poll_text('tap group', 'm')$$, 'use'),
+	($$minikafka.poll_json('tap group', 'm')$$, 'use'),
+	($$minikafka.commit('tap group', 'm')$$, 'use'),
+	($$minikafka.commit_offset('tap group', 'tap', 0, 0, member_id => 'm')$$, 'use'),
+	($$minikafka.commit_offset('tap empty', 'tap', 0, 0)$$, 'use'),
+	($$minikafka.seek('tap group', 'm', 'tap', 0, 0)$$, 'use'),
+	($$minikafka.pause('tap group', 'm', 'tap', 0)$$, 'use'),
+	($$minikafka.resume('tap group', 'm', 'tap', 0)$$, 'use'),
+	($$minikafka.reset_offsets('tap empty', 'tap', 'earliest')$$, 'use'),
+	($$minikafka.leave_group('tap group', 'm')$$, 'use'),
+	($$minikafka.assignment('tap group', 'm')$$, 'see'),
+	($$minikafka.committed('tap group', 'tap', 0)$$, 'see'),
+	($$minikafka.lag('tap group')$$, 'see'),
+	($$minikafka.lag('tap group', 'tap')$$, 'see'),
+	($$minikafka.group_commits('tap group')$$, 'see'),
+	($$minikafka.grant_group('tap group', 'tap_nothing')$$, 'own'),
+	($$minikafka.revoke_group('tap group', 'tap_nothing')$$, 'own'),
+	-- once, since no call may follow it
+	($$minikafka.delete_group('tap unused')$$, 'own');
+CREATE TEMP VIEW group_matrix AS
+SELECT r.rolename, call, needs, format('SELECT %s', call) AS sql, needs = ANY (r.may) AS may
+FROM group_calls, (VALUES
+	('tap_select', '{own,use,see}'::text[]), ('tap_member', '{own,use,see}'), ('tap_granted', '{use,see}'), ('tap_monitor', '{see}'),
+	('tap_owner', '{}'), ('tap_insert', '{}'), ('tap_nothing', '{}')) r(rolename, may)
+WHERE NOT (r.rolename = 'tap_member' AND call LIKE '%delete_group%');
+GRANT SELECT ON group_matrix TO PUBLIC;
+-- 42501; with a right to the topic, for the group
+CREATE FUNCTION pg_temp.tap_check_groups() RETURNS SETOF text LANGUAGE sql AS $$
+SELECT CASE WHEN may THEN lives_ok(sql, rolename || ' may ' || call)
+	ELSE throws_ok(sql, '42501', CASE WHEN rolename = 'tap_owner' THEN format('permission denied for group "%s"', substring(call, 'tap [a-z]+')) END, rolename || ' may not ' || call) END
+FROM group_matrix WHERE rolename = current_user
+$$;
 SET ROLE tap_select;
-SELECT throws_ok($$SELECT minikafka.commit_offset('tap of owner', 'tap', 0, 0)$$, '42501',
-	'permission denied for group "tap of owner"', 'nobody else commits for a group');
-SELECT throws_ok($$SELECT minikafka.committed('tap of owner', 'tap', 0)$$, '42501', NULL, 'nor reads what it has committed');
-SELECT throws_ok($$SELECT minikafka.lag('tap of owner')$$, '42501', NULL, 'nor its lag');
-SELECT throws_ok($$SELECT minikafka.lag('tap of owner', 'tap')$$, '42501', NULL, 'nor its lag in a topic');
-SET ROLE tap_owner;
-SELECT lives_ok($$SELECT minikafka.commit_offset('tap of owner', 'tap', 0, 0)$$, 'its owner does');
-SELECT lives_ok($$SELECT minikafka.lag('tap of owner', 'tap')$$, 'and sees its lag');
+SELECT pg_temp.tap_check_groups();
+SET ROLE tap_member;
+SELECT pg_temp.tap_check_groups();
+SET ROLE tap_granted;
+SELECT pg_temp.tap_check_groups();
 SET ROLE tap_monitor;
-SELECT lives_ok($$SELECT minikafka.lag('tap of owner')$$, 'pg_monitor sees the lag');
-SELECT lives_ok($$SELECT minikafka.lag('tap of owner', 'tap')$$, 'pg_monitor sees the lag in a topic');
-SELECT lives_ok($$SELECT minikafka.committed('tap of owner', 'tap', 0)$$, 'pg_monitor sees what is committed');
-SELECT throws_ok($$SELECT minikafka.commit_offset('tap of owner', 'tap', 0, 0)$$, '42501', NULL, 'pg_monitor does not commit');
+SELECT pg_temp.tap_check_groups();
+SET ROLE tap_owner;
+SELECT pg_temp.tap_check_groups();
+SET ROLE tap_insert;
+SELECT pg_temp.tap_check_groups();
+SET ROLE tap_nothing;
+SELECT pg_temp.tap_check_groups();
+-- the right comes before what else may be wrong with a call
+SELECT throws_ok($$SELECT minikafka.heartbeat('tap group', 'nobody')$$, '42501', NULL, 'no right: nothing is told of the members');
+SELECT throws_ok($$SELECT minikafka.delete_group('tap group')$$, '42501', NULL, 'nor whether there are any');
+SELECT throws_ok($$SELECT minikafka.join_group('tap group', '{tap}', assignor => 'range')$$, '42501', NULL, 'nor of its settings');
+SELECT throws_ok($$CALL minikafka.wait_for_records('tap group', 'm', '0')$$, '42501', 'permission denied for group "tap group"', 'wait_for_records');
+SELECT ok(NOT minikafka.group_is_visible('tap group'), 'group_is_visible: no right');
+SELECT ok(NOT minikafka.group_is_visible('tap no group'), 'group_is_visible: no group');
+RESET ROLE;
+-- the topic's owner takes away the right to read it
+REVOKE SELECT ON minikafka_topics.tap FROM tap_granted;
+SET ROLE tap_granted;
+SELECT throws_ok($$SELECT minikafka.poll('tap group', 'm')$$, '42501', 'permission denied for topic "tap"', 'poll takes SELECT on the topic too');
+SELECT throws_ok($$SELECT minikafka.seek('tap group', 'm', 'tap', 0, 0)$$, '42501', 'permission denied for topic "tap"', 'seek does too');
+SELECT throws_ok($$SELECT minikafka.reset_offsets('tap empty', 'tap', 'latest')$$, '42501', 'permission denied for topic "tap"', 'reset_offsets does too');
+SELECT throws_ok($$SELECT minikafka.lag('tap group', 'tap')$$, '42501', 'permission denied for topic "tap"', 'lag in a topic does too');
+SELECT is_empty($$SELECT minikafka.lag('tap group')$$, 'lag leaves out what cannot be read');
+SELECT lives_ok($$SELECT minikafka.heartbeat('tap group', 'm')$$, 'heartbeat does not');
+RESET ROLE;
+GRANT SELECT ON minikafka_topics.tap TO tap_granted;
+SELECT lives_ok($$SELECT minikafka.heartbeat('tap group', 'm')$$, 'a superuser may use any group');
+
+-- The views of groups choose their rows
+INSERT INTO minikafka.group_progress (group_no, topic_id, partition, number, next_offset, committed_at, committed_generation, member_no, generation, turn, paused)
+SELECT group_no, topic_id, 0, 1, 0, now(), -1, 0, 0, 0, false FROM minikafka.consumer_group, minikafka.topic
+WHERE group_id = 'tap group' AND rel = 'minikafka_topics.tap'::regclass;
+CREATE FUNCTION pg_temp.tap_check_views(sees boolean) RETURNS SETOF text LANGUAGE sql AS $$
+SELECT is(n::int, CASE WHEN sees THEN most ELSE 0 END, format('%s sees %s of view %s', current_user, n, view))
+FROM (
+	SELECT 'groups', 1, count(*) FROM minikafka.groups WHERE group_id = 'tap group' UNION ALL
+	SELECT 'group_members', 1, count(*) FROM minikafka.group_members WHERE group_id = 'tap group' UNION ALL
+	SELECT 'group_offsets', 1, count(*) FROM minikafka.group_offsets WHERE group_id = 'tap group' UNION ALL
+	SELECT 'consumer_lag', 2, count(*) FROM minikafka.consumer_lag WHERE group_id = 'tap group'
+) v(view, most, n)
+$$;
+SET ROLE tap_select;
+SELECT pg_temp.tap_check_views(true);
+SET ROLE tap_member;
+SELECT pg_temp.tap_check_views(true);
+SET ROLE tap_granted;
+SELECT pg_temp.tap_check_views(true);
+SET ROLE tap_monitor;
+SELECT pg_temp.tap_check_views(true);
+SET ROLE tap_owner;
+SELECT pg_temp.tap_check_views(false);
+SET ROLE tap_nothing;
+SELECT pg_temp.tap_check_views(false);
 RESET ROLE;
 
 -- The owner drops it, and a member of the owner may too

@@ -2,7 +2,7 @@
 -- Errors: the SQLSTATE of each kind
 --
 BEGIN;
-SELECT plan(38);
+SELECT plan(162);
 SELECT minikafka.create_topic('tap', 2, max_message_bytes => 10);
 CREATE TABLE minikafka_topics.tap_table ();
 
@@ -44,7 +44,6 @@ SELECT throws_ok($$SELECT minikafka.create_topic('new', retention_bytes => 1)$$,
 SELECT throws_ok($$SELECT minikafka.create_topic('new', cleanup_policy => 'compact')$$, '0A000', NULL, 'compact');
 SELECT throws_ok($$SELECT minikafka.create_topic('new', min_insync_replicas => 2)$$, '0A000', NULL, 'min_insync_replicas');
 SELECT throws_ok($$SELECT minikafka.send('tap', 'v', 'k', producer => 'p', sequence => 0)$$, '0A000', NULL, 'producer');
-SELECT throws_ok($$SELECT minikafka.commit_offset('g', 'tap', 0, 0, member_id => 'm')$$, '0A000', NULL, 'member_id');
 SELECT throws_ok($$SELECT minikafka.send('tap_table', 'v')$$, '0A000', NULL, 'a table that is no topic');
 -- 42501
 SELECT throws_ok($$DELETE FROM minikafka_topics.tap$$, '42501', 'cannot write to table "minikafka_topics.tap" directly', 'direct write');
@@ -57,10 +56,131 @@ COMMIT;
 BEGIN;
 SELECT throws_ok($$SELECT minikafka.fetch_text('bytes', 0, 0)$$, '22021', NULL, 'fetch_text of what is no text');
 SELECT throws_ok($$SELECT minikafka.fetch_json('bytes', 0, 0)$$, '22P02', NULL, 'fetch_json of what is no JSON');
+COMMIT;
+
+-- Groups: what a call does takes effect at COMMIT, so the steps are transactions
+SELECT minikafka.join_group('members', '{tap}', 'a', 'instance');
+SELECT minikafka.join_group('members', '{tap}', 'b');
+SELECT minikafka.join_group('members', '{tap}', 'c', 'instance');
+SELECT minikafka.join_group('reset none', '{tap}', 'm', auto_offset_reset => 'none');
+SELECT minikafka.commit_offset('plain', 'tap', 0, 0);
+BEGIN;
+-- 42704
+SELECT throws_ok($$SELECT minikafka.delete_group('unknown')$$, '42704', 'group "unknown" does not exist', 'delete_group: unknown group');
+SELECT throws_ok($$SELECT minikafka.reset_offsets('unknown', 'tap', 'latest')$$, '42704', 'group "unknown" does not exist', 'reset_offsets: unknown group');
+SELECT throws_ok($$SELECT minikafka.reset_offsets('plain', 'unknown', 'latest')$$, '42704', 'topic "unknown" does not exist', 'reset_offsets: unknown topic');
+SELECT throws_ok($$SELECT minikafka.grant_group('unknown', 'pg_monitor')$$, '42704', 'group "unknown" does not exist', 'grant_group: unknown group');
+SELECT throws_ok($$SELECT minikafka.revoke_group('unknown', 'pg_monitor')$$, '42704', 'group "unknown" does not exist', 'revoke_group: unknown group');
+SELECT throws_ok($$SELECT minikafka.grant_group('plain', 'tap_unknown')$$, '42704', 'role "tap_unknown" does not exist', 'grant_group: unknown role');
+SELECT throws_ok($$SELECT minikafka.lag('plain', 'unknown')$$, '42704', 'topic "unknown" does not exist', 'lag: unknown topic');
+SELECT throws_ok($$SELECT minikafka.seek('members', 'b', 'tap', 2, 0)$$, '42704', 'partition 2 of topic "tap" does not exist', 'seek: unknown partition');
+SELECT throws_ok($$SELECT minikafka.pause('members', 'b', 'unknown', 0)$$, '42704', 'topic "unknown" does not exist', 'pause: unknown topic');
+SELECT is(minikafka.committed('unknown', 'tap', 0), NULL, 'committed of an unknown group is NULL');
+-- 42501: see rights.sql for who may use a group
+SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT minikafka.heartbeat('members', 'b')$$, '42501', 'cannot execute heartbeat() within security-restricted operation', 'security-restricted operation: heartbeat');
+SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT * FROM minikafka.poll('members', 'b')$$, '42501', NULL, 'security-restricted operation: poll');
+SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT minikafka.lag('members')$$, '42501', NULL, 'security-restricted operation: lag');
+-- 22023
+SELECT throws_ok($$SELECT minikafka.join_group('', '{tap}')$$, '22023', 'invalid group id ""', 'empty group id');
+SELECT throws_ok($$SELECT minikafka.join_group(NULL, '{tap}')$$, '22023', 'argument "group_id" must not be null', 'NULL group id');
+SELECT throws_ok($$SELECT minikafka.join_group(repeat('g', 256), '{tap}')$$, '22023', NULL, 'long group id');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{tap}', ' ')$$, '22023', 'invalid member id " "', 'blank member id');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{tap}', instance_id => '')$$, '22023', 'invalid instance id ""', 'empty instance id');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{}')$$, '22023', NULL, 'no topics');
+SELECT throws_ok($$SELECT minikafka.join_group('g', NULL)$$, '22023', 'argument "topics" must not be null', 'NULL topics');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{NULL}')$$, '22023', NULL, 'NULL among the topics');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{a b}')$$, '22023', 'invalid topic name "a b"', 'bad topic name');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{tap}', assignor => 'Sticky')$$, '22023', 'unknown assignor "Sticky"', 'unknown assignor');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{tap}', protocol => '')$$, '22023', 'unknown protocol ""', 'unknown protocol');
+SELECT throws_ok($$SELECT minikafka.join_group('g', '{tap}', auto_offset_reset => 'first')$$, '22023', 'unknown auto_offset_reset "first"', 'unknown reset');
+SELECT throws_ok(format($$SELECT minikafka.join_group('g', '{tap}', %s => %L)$$, timeout, value), '22023', NULL, timeout || ' of ' || value)
+FROM unnest(ARRAY['session_timeout', 'max_poll_interval', 'rebalance_timeout']) timeout, unnest(ARRAY['0', '-1 s', '1 month']) value;
+SELECT throws_ok($$SELECT minikafka.poll('members', 'b', 0)$$, '22023', NULL, 'max_records below 1');
+SELECT throws_ok($$SELECT minikafka.poll('members', 'b', 1, 0)$$, '22023', NULL, 'max_bytes below 1');
+SELECT throws_ok($$SELECT minikafka.poll('members', 'b', max_wait => '-1 s')$$, '22023', NULL, 'negative max_wait');
+SELECT throws_ok($$SELECT minikafka.poll('members', NULL)$$, '22023', 'argument "member_id" must not be null', 'NULL member id');
+SELECT throws_ok($$SELECT minikafka.seek('members', 'b', 'tap', 0, -1)$$, '22023', NULL, 'seek: negative offset');
+SELECT throws_ok($$SELECT minikafka.seek('reset none', 'm', 'bytes', 0, 0)$$, '22023', 'partition 0 of topic "bytes" is not assigned to member "m" of group "reset none"', 'seek: not assigned');
+SELECT throws_ok($$SELECT minikafka.pause('reset none', 'm', 'bytes', 0)$$, '22023', NULL, 'pause: not assigned');
+SELECT throws_ok($$SELECT minikafka.resume('reset none', 'm', 'bytes', 0)$$, '22023', NULL, 'resume: not assigned');
+SELECT throws_ok(format($$SELECT minikafka.reset_offsets('plain', 'tap', %L)$$, target), '22023', format('invalid target "%s"', target), 'reset_offsets: ' || target)
+FROM unnest(ARRAY['', 'first', 'offset:', 'offset:-1', 'offset:1x', 'shift:', 'shift:9223372036854775808']) target;
+SELECT throws_ok($$SELECT minikafka.reset_offsets('plain', 'tap', 'time:soon')$$, '22007', NULL, 'reset_offsets: no timestamp');
+-- MK001
+SELECT throws_ok($$SELECT minikafka.poll('reset none', 'm')$$, 'MK001', NULL, 'reset none and nothing committed');
+-- MK022
+SELECT throws_ok(format($$SELECT minikafka.commit_offset('members', 'tap', %s, 0, member_id => 'b', generation => 1)$$, partition), 'MK022', 'generation 1 is not that of group "members"', 'another generation')
+FROM minikafka.assignment('members', 'b');
+SELECT throws_ok($$SELECT minikafka.commit_offset('unknown', 'tap', 0, 0, generation => 10)$$, 'MK022', NULL, 'Kafka case O01: a generation of an unknown group');
+SELECT throws_ok(format($$SELECT minikafka.commit_offset('members', 'tap', %s, 0, member_id => 'b')$$, partition), 'MK022', NULL, 'a partition of another member')
+FROM minikafka.assignment('members', 'c');
+-- MK023
+SELECT throws_ok($$SELECT minikafka.join_group('members', '{tap}', assignor => 'range')$$, 'MK023', 'group "members" has assignor "sticky", not "range"', 'another assignor');
+SELECT throws_ok($$SELECT minikafka.join_group('members', '{tap}', protocol => 'eager')$$, 'MK023', 'group "members" has protocol "cooperative", not "eager"', 'another protocol');
+SELECT lives_ok($$SELECT minikafka.join_group('members', '{tap}', assignor => 'sticky', protocol => 'cooperative')$$, 'the same settings');
+-- MK025
+SELECT throws_ok(format('SELECT minikafka.%s', call), 'MK025', format('group "%s" has no member "nobody"', g), call)
+FROM unnest(ARRAY['members', 'plain', 'unknown']) g,
+LATERAL unnest(ARRAY[format('heartbeat(%L, ''nobody'')', g), format('poll(%L, ''nobody'')', g), format('commit(%L, ''nobody'')', g),
+	format('assignment(%L, ''nobody'')', g), format('leave_group(%L, ''nobody'')', g), format('seek(%L, ''nobody'', ''tap'', 0, 0)', g),
+	format('pause(%L, ''nobody'', ''tap'', 0)', g), format('resume(%L, ''nobody'', ''tap'', 0)', g),
+	format('commit_offset(%L, ''tap'', 0, 0, member_id => ''nobody'')', g)]) call;
+SELECT throws_ok($$CALL minikafka.wait_for_records('members', 'nobody', '0')$$, 'MK025', NULL, 'wait_for_records');
+SELECT throws_ok($$SELECT minikafka.commit_offset('members', 'tap', 0, 0)$$, 'MK025', 'group "members" has members', 'Kafka case O04: no member while there are some');
+-- MK068
+SELECT throws_ok($$SELECT minikafka.delete_group('members')$$, 'MK068', 'group "members" has members', 'Kafka case G38: delete_group with members');
+SELECT throws_ok($$SELECT minikafka.reset_offsets('members', 'tap', 'latest')$$, 'MK068', 'group "members" has members', 'reset_offsets with members');
+-- MK082
+SELECT throws_ok(format('SELECT minikafka.%s', call), 'MK082', 'member "a" of group "members" was fenced', 'Kafka case G23: ' || call)
+FROM unnest(ARRAY[$$heartbeat('members', 'a')$$, $$poll('members', 'a')$$, $$commit('members', 'a')$$, $$assignment('members', 'a')$$,
+	$$leave_group('members', 'a')$$, $$seek('members', 'a', 'tap', 0, 0)$$, $$commit_offset('members', 'tap', 0, 0, member_id => 'a')$$]) call;
+SELECT throws_ok($$SELECT minikafka.join_group('members', '{tap}', 'a', 'instance')$$, 'MK082', NULL, 'joining with a fenced member id');
+SELECT throws_ok($$SELECT minikafka.join_group('members', '{tap}', 'b', 'instance')$$, 'MK082', NULL, 'Kafka case G25: joining with another member''s id');
+-- 2D000
+SELECT throws_ok($$CALL minikafka.wait_for_records('members', 'b', '0')$$, '2D000', NULL, 'wait_for_records in a transaction block');
+-- 55000
+SELECT lives_ok($$SELECT minikafka.commit_offset('plain', 'tap', 0, 0)$$, 'a transaction uses a group');
+SELECT throws_ok($$SELECT minikafka.delete_group('plain')$$, '55000', 'cannot delete group "plain" in a transaction that has used it', 'and does not delete it');
+ROLLBACK;
+BEGIN;
+SELECT lives_ok($$SELECT minikafka.delete_group('plain')$$, 'a transaction deletes a group');
+SELECT throws_ok($$SELECT minikafka.commit_offset('plain', 'tap', 0, 0)$$, '55000', 'group "plain" is to be deleted by this transaction', 'and does not use it');
+SELECT throws_ok($$SELECT minikafka.join_group('plain', '{tap}')$$, '55000', NULL, 'nor joins it');
+ROLLBACK;
+-- at COMMIT
+\set ON_ERROR_STOP 0
+BEGIN;
+SELECT minikafka.heartbeat('members', 'b');
+SELECT minikafka.commit('members', 'b');
+SELECT minikafka.join_group('members', '{tap}', 'b');
+COMMIT;
+SELECT is(:'SQLSTATE'::text, '00000', 'what the transaction did before its own join stays');
+BEGIN;
+SELECT minikafka.join_group('new', '{tap}', assignor => 'range');
+SELECT minikafka.join_group('new', '{tap}', assignor => 'sticky');
+COMMIT;
+SELECT is(:'SQLSTATE'::text, 'MK023', 'two first members of different settings');
+BEGIN;
+SELECT minikafka.heartbeat('members', 'b');
+PREPARE TRANSACTION 'tap';
+SELECT is(:'SQLSTATE'::text, '0A000', 'PREPARE after a heartbeat');
+\set ON_ERROR_STOP 1
+
+BEGIN;
 -- 25006
 SET TRANSACTION READ ONLY;
 SELECT throws_ok($$SELECT minikafka.send('tap', 'v')$$, '25006', NULL, 'send in a read-only transaction');
+SELECT throws_ok(format('SELECT minikafka.%s', call), '25006', NULL, 'read-only transaction: ' || call)
+FROM unnest(ARRAY[$$join_group('g', '{tap}')$$, $$leave_group('members', 'b')$$, $$heartbeat('members', 'b')$$, $$poll('members', 'b')$$,
+	$$poll_text('members', 'b')$$, $$poll_json('members', 'b')$$, $$commit('members', 'b')$$, $$commit_offset('g', 'tap', 0, 0)$$,
+	$$seek('members', 'b', 'tap', 0, 0)$$, $$pause('members', 'b', 'tap', 0)$$, $$resume('members', 'b', 'tap', 0)$$,
+	$$reset_offsets('plain', 'tap', 'latest')$$, $$delete_group('plain')$$, $$grant_group('plain', 'pg_monitor')$$, $$revoke_group('plain', 'pg_monitor')$$]) call;
+SELECT throws_ok($$CALL minikafka.wait_for_records('members', 'b', '0')$$, '25006', NULL, 'read-only transaction: wait_for_records');
+SELECT lives_ok(format('SELECT minikafka.%s', call), 'read-only transaction: ' || call)
+FROM unnest(ARRAY[$$assignment('members', 'b')$$, $$committed('plain', 'tap', 0)$$, $$lag('members')$$]) call;
 SELECT * FROM finish();
 ROLLBACK;
+SELECT minikafka.leave_group(group_id, member_id) FROM minikafka.group_members;
+SELECT minikafka.delete_group(group_id) FROM minikafka.groups;
 SELECT minikafka.drop_topic('tap'), minikafka.drop_topic('bytes');
 DROP TABLE minikafka_topics.tap_table;
