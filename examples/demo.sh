@@ -58,19 +58,19 @@ join() {
         session_timeout => '2s', max_poll_interval => '3s')"
 }
 
-# consumer MEMBER: until it is killed
+# consumer MEMBER: until it is killed; what it says goes to descriptor 3
 consumer() {
     local member=$1 error
     while :; do
         error=$(PGAPPNAME=$member server_psql -q -v VERBOSITY=verbose \
             -c "CALL consume('$member')" 2>&1) || true
-        echo "$error" >>"$SERVER_DIR/$member.log"
+        echo "$error"
         case $error in
             *'ERROR:  MK022:'* | *'ERROR:  MK101:'*)
-                say "$member has lost its batch; it polls again"
+                say "$member has lost its batch; it polls again" >&3
                 ;;
             *'ERROR:  MK025:'*)
-                say "$member has lost its batch; it joins again"
+                say "$member has lost its batch; it joins again" >&3
                 join "$member"
                 ;;
             *) return ;;
@@ -83,7 +83,8 @@ start_consumers() {
     local member
     for member; do
         join "$member"
-        consumer "$member" &
+        # it still runs when the folder is removed, so the file must be open
+        consumer "$member" 3>&1 >"$SERVER_DIR/$member.log" 2>&1 &
     done
     wait_for "SELECT state = 'Stable' AND members = 4 FROM minikafka.groups"
     server_psql -f examples/members.sql

@@ -12,7 +12,7 @@ ORDER BY total_delay::numeric / flights DESC, airport
 LIMIT 10;
 
 \echo How far the consumers are behind
-SELECT partition, end_offset, committed_offset, lag, time_lag
+SELECT partition, end_offset, committed_offset, lag, time_lag, member_id
 FROM minikafka.lag('airport-delay', 'flights') ORDER BY partition;
 
 CREATE TEMP VIEW expected AS

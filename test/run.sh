@@ -4,7 +4,7 @@
 # with sudo), builds and installs minikafka from a copy of this checkout, and
 # runs all tests on a private server in a temporary folder.
 #
-#   ONLY="sql specs"    only these kinds, of: layers unit sql specs pgtap t
+#   ONLY="sql specs"    only these kinds, of: checks unit sql specs pgtap t
 #   TESTS="send 001_x"  only the test files of these names
 #   KEEP=1              keep the temporary folder
 #   PG_CONFIG=/path     use that PostgreSQL
@@ -16,7 +16,7 @@ set -euo pipefail
 # shellcheck source=test/server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/server.sh"
 
-ONLY=${ONLY:-layers unit sql specs pgtap t}
+ONLY=${ONLY:-checks unit sql specs pgtap t}
 passed=0
 failed=0
 failed_kinds=
@@ -81,10 +81,15 @@ run_prove() {
         "$(grep -E '^not ok' "$log" | grep -vc '# TODO' || true)"
 }
 
-run_layers() {
-    local status=0
-    bash "$CHECKOUT/.ci/layers" || status=$?
-    record layers "$status" "$((status == 0))" 0
+# Scripts that look at the sources only
+run_checks() {
+    local check status good=0 bad=0
+    for check in .ci/layers test/cases.sh; do
+        status=0
+        bash "$CHECKOUT/$check" || status=$?
+        if [ "$status" = 0 ]; then good=$((good + 1)); else bad=$((bad + 1)); fi
+    done
+    record checks "$bad" "$good" "$bad"
 }
 
 show_logs() {
@@ -111,7 +116,7 @@ server_start 'max_prepared_transactions = 10'
 
 for kind in $ONLY; do
     case $kind in
-        layers) folder='' suffix='' ;;
+        checks) folder='' suffix='' ;;
         unit) folder=unit suffix=.c ;;
         sql) folder=sql suffix=.sql ;;
         specs) folder=specs suffix=.spec ;;
@@ -119,9 +124,9 @@ for kind in $ONLY; do
         t) folder=t suffix=.t ;;
         *) server_die "ONLY: no kind \"$kind\"" ;;
     esac
-    if [ "$kind" = layers ]; then
-        echo "=== layers"
-        run_layers
+    if [ "$kind" = checks ]; then
+        echo "=== checks"
+        run_checks
         continue
     fi
     read -ra tests <<<"$(files "$folder" "$suffix" | paste -sd ' ')"

@@ -161,3 +161,9 @@ FROM (VALUES ('')) v(g);
 \pset format aligned
 SELECT minikafka.drop_topic('names');
 DROP TABLE names;
+
+-- no group stays for other tests, nor its generation
+SET minikafka.clock_offset = 100000000;
+DO 'BEGIN PERFORM minikafka.delete_group(group_id) FROM minikafka.groups; END';
+RESET minikafka.clock_offset;
+DELETE FROM minikafka.consumer_group;

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+#
+# Checks that each of Kafka's cases of consumer groups is named by a test, as
+# "Kafka case G07" or "Kafka cases G07, G11", or is in doc/kafka-cases.md with
+# the reason why not; and not in both.
+
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Assignors, the group protocol, committed offsets.
+cases="
+A01 A02 A04 A05 A07 A08 A10 A11 A12 A13 A14 A16 A17 A19 A20 A22 A23 A25 A26 A28
+A29 A31 A32
+G01 G02 G04 G05 G07 G08 G10 G11 G13 G14 G16 G17 G19 G20 G22 G23 G25 G26 G28 G29
+G31 G32 G34 G35 G37 G38
+O01 O02 O04 O05 O07 O08 O10 O11 O13 O14 O16 O17 O19 O20 O22 O23 O25 O26 O28 O29
+"
+
+tested=$(grep -rhE 'Kafka cases? ' test/unit test/sql test/specs test/pgtap test/t |
+    grep -oE '\b[AGO][0-9]{2}\b' | sort -u)
+untested=$(sed -n 's/^| \([AGO][0-9][0-9]\) |.*/\1/p' doc/kafka-cases.md | sort -u)
+
+status=0
+fail() {
+    echo "$*" >&2
+    status=1
+}
+
+for case in $cases; do
+    in_tests=$(grep -cx "$case" <<<"$tested" || true)
+    in_doc=$(grep -cx "$case" <<<"$untested" || true)
+    case $((in_tests + in_doc)) in
+        0) fail "$case: neither named by a test nor in doc/kafka-cases.md" ;;
+        2) fail "$case: in doc/kafka-cases.md, but named by a test" ;;
+    esac
+done
+for case in $tested $untested; do
+    grep -qw "$case" <<<"$cases" || fail "$case: no such case"
+done
+exit "$status"

@@ -1,0 +1,96 @@
+--
+-- The reference program: a small broker that this model comes from.  What it
+-- prints is known to the letter
+--
+\pset format unaligned
+\pset tuples_only on
+
+-- D01: its partitioner, and Kafka's
+SELECT minikafka.create_topic('orders', 3, partitioner => 'md5');
+SELECT minikafka.create_topic('orders.murmur2', 3);
+SELECT string_agg(minikafka.partition_for_key('orders', key)::text, ', ' ORDER BY key),
+	string_agg(minikafka.partition_for_key('orders.murmur2', key)::text, ', ' ORDER BY key)
+FROM unnest('{ann, bob, cid, dan, eve, fay}'::text[]) key;
+
+-- D02: records of one key are in one partition, in their order
+SELECT count(minikafka.send('orders', 'order-' || no - 1, key))
+FROM unnest('{ann, bob, fay, ann, bob, ann, dan, fay, ann}'::text[]) WITH ORDINALITY k(key, no);
+SELECT format('p%s: %s', partition, string_agg(key || '@' || "offset", ' ' ORDER BY "offset"))
+FROM generate_series(0, 2) p CROSS JOIN LATERAL minikafka.fetch_text('orders', p, 0)
+GROUP BY partition ORDER BY partition;
+
+-- D03: one record more
+SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'orders';
+SELECT minikafka.send('orders', 'order-9', 'bob');
+SELECT partition, "offset", value FROM minikafka.fetch_text('orders', 0, 2);
+SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'orders';
+
+-- D04: two members share the partitions
+SELECT minikafka.join_group('billing', '{orders}', 'c1', assignor => 'range', protocol => 'eager');
+SELECT format('[%s]', string_agg(partition::text, ', ' ORDER BY partition))
+FROM minikafka.assignment('billing', 'c1');
+SELECT minikafka.join_group('billing', '{orders}', 'c2');
+SELECT format('generation %s: c1=[%s] c2=[%s]',
+	(SELECT generation FROM minikafka.groups WHERE group_id = 'billing'),
+	(SELECT string_agg(partition::text, ', ' ORDER BY partition) FROM minikafka.assignment('billing', 'c1')),
+	(SELECT string_agg(partition::text, ', ' ORDER BY partition) FROM minikafka.assignment('billing', 'c2')));
+
+-- D05: one of them dies before it has committed what it has polled
+BEGIN;
+SELECT count(*) AS polled FROM minikafka.poll('billing', 'c1') \gset
+SELECT string_agg(format('%s: %s', partition, "offset"), ', ' ORDER BY partition) AS committed
+FROM minikafka.commit('billing', 'c1') \gset
+COMMIT;
+SELECT format('c1 polls %s, commits {%s}', :'polled', :'committed');
+SELECT format('c2 polls %s (%s) and crashes before committing', count(*),
+	string_agg(value, ' ' ORDER BY partition, "offset"))
+FROM minikafka.poll_text('billing', 'c2');
+-- while its session timeout, 45 s, passes, the other is heard of
+SET minikafka.clock_offset = 40;
+SELECT minikafka.heartbeat('billing', 'c1');
+SET minikafka.clock_offset = 46;
+SELECT minikafka.heartbeat('billing', 'c1');
+SELECT format('generation %s: c1=[%s]', generation,
+	(SELECT string_agg(partition::text, ', ' ORDER BY partition) FROM minikafka.assignment('billing', 'c1'))) AS assigned
+FROM minikafka.groups WHERE group_id = 'billing' \gset
+SELECT format('%s polls %s again: %s', :'assigned', count(*), string_agg(value, ' ' ORDER BY partition, "offset"))
+FROM minikafka.poll_text('billing', 'c1');
+
+-- D06: lag
+SELECT string_agg(format('%s: %s', partition, lag), ', ' ORDER BY partition) AS before
+FROM minikafka.lag('billing') \gset
+SELECT partition, "offset" FROM minikafka.commit('billing', 'c1') ORDER BY 1;
+SELECT format('lag before commit {%s}, after commit {%s}', :'before',
+	string_agg(format('%s: %s', partition, lag), ', ' ORDER BY partition))
+FROM minikafka.lag('billing');
+
+-- D11: outside the log
+SELECT minikafka.commit_offset('mailing', 'orders', 2, -1);
+SELECT minikafka.commit_offset('mailing', 'orders', 2, 999);
+
+-- D12: what is refused: "validation", "conflict" and "not found" there
+SELECT minikafka.create_topic('none', 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.create_topic('none', retention => '0');
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.create_topic('orders');
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.send('no orders', 'v');
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.send('orders', 'v', partition => 3);
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.poll('billing', 'c1', max_records => 0);
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.poll('billing', 'c3');
+\echo :LAST_ERROR_SQLSTATE
+-- and what is not, here: joining twice, and a reset policy of "none"
+SELECT minikafka.join_group('billing', '{orders}', 'c1', auto_offset_reset => 'none');
+SELECT count(*) FROM minikafka.poll('billing', 'c1');
+
+SELECT count(minikafka.drop_topic(topic)) FROM minikafka.topics;
+
+-- no group stays for other tests, nor its generation
+SET minikafka.clock_offset = 100000000;
+DO 'BEGIN PERFORM minikafka.delete_group(group_id) FROM minikafka.groups; END';
+RESET minikafka.clock_offset;
+DELETE FROM minikafka.consumer_group;
