@@ -131,7 +131,6 @@ mk_note_lock(void *note)
 	MkProgressNote *n = note;
 	MkProgress *p = &n->progress;
 
-	mk_lock_topic_in_use(n->topic_id);
 	mk_lock_group_partition(n->use->group_id, n->topic_id, n->partition);
 	mk_catalog_check_topic(n->topic, n->topic_id);
 	if (n->member_no != 0)
@@ -229,6 +228,7 @@ mk_note_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 								before->member_id, partition,
 								NameStr(topic->name)));
 
+	mk_topic_note_use(topic->topic_id);
 	old = MemoryContextSwitchTo(mk_xact_context());
 	n = palloc0(sizeof(MkProgressNote));
 	if (before != NULL)

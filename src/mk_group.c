@@ -37,6 +37,7 @@
 #include "mk_lock.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
+#include "mk_topic.h"
 #include "mk_xact.h"
 
 /* Heartbeats are written when they are older than this part of a timeout. */
@@ -409,26 +410,6 @@ mk_group_changes(const MkGroupNote *n, const MkGroup *g)
 	return false;
 }
 
-/* Topics whose rows of progress the action writes or removes */
-static void
-mk_action_lock(const MkAction *action, const MkGroup *g)
-{
-	const MkJoin *join = action->join;
-	ListCell *lc;
-
-	/* a partition that is begun at its end gets a committed offset */
-	for (int i = 0; join != NULL && i < join->ntopics; i++)
-	{
-		MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
-
-		if (topic != NULL)
-			mk_lock_topic_in_use(topic->topic_id);
-	}
-	if (action->kind == MK_ACTION_DELETE)
-		foreach (lc, mk_progress_topics(g->group_no, NULL))
-			mk_lock_topic_in_use(lfirst_int(lc));
-}
-
 /*
  * Takes the lock in the mode that is needed, and makes the group if need be.  At
  * the call it may not have been there, or may have been another role's that is
@@ -463,9 +444,6 @@ mk_group_lock(void *note)
 		return; /* it was deleted: who needs it finds that */
 	foreach (lc, use->users)
 		mk_group_check_right(use->group, lfirst_oid(lc), false);
-	foreach (lc, n->actions)
-		mk_action_lock(lfirst(lc), use->group);
-	AcceptInvalidationMessages();
 }
 
 static void mk_group_finish(void *note);
@@ -1235,6 +1213,14 @@ mk_group_join(MkJoin *join)
 			DirectFunctionCall1(uuid_out, UUIDPGetDatum(&uuid)));
 		MemoryContextSwitchTo(old);
 	}
+	/* a partition that is begun at its end gets a committed offset */
+	for (int i = 0; join->reset == MK_RESET_LATEST && i < join->ntopics; i++)
+	{
+		MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
+
+		if (topic != NULL)
+			mk_topic_note_use(topic->topic_id);
+	}
 	if (g != NULL && !mk_group_is_empty(g))
 	{
 		mk_join_check_settings(join, g);
@@ -1274,6 +1260,7 @@ mk_group_delete(const char *group_id)
 {
 	MkGroup *g = mk_group_get(group_id);
 	const MkAction action = {.kind = MK_ACTION_DELETE};
+	ListCell *lc;
 
 	mk_group_check_right(g, GetUserId(), true);
 	if (!mk_group_is_empty(g))
@@ -1284,5 +1271,7 @@ mk_group_delete(const char *group_id)
 				 errmsg("cannot delete group \"%s\" in a transaction that has "
 						"used it",
 						group_id)));
+	foreach (lc, mk_progress_topics(g->group_no, NULL))
+		mk_topic_note_use(lfirst_int(lc));
 	mk_group_act(group_id, &action);
 }

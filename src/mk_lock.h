@@ -8,10 +8,9 @@
  * and obey lock_timeout and cancel.  All are let go at the end of the
  * transaction or of the subtransaction that took them, unless said otherwise.
  *
- * The order in which a transaction takes them while it commits: log starts,
- * groups, group partitions, partitions to sequence, each ascending.  That the
- * topic is in use comes before its log start or group partition, the maker
- * lock after its sequencing lock.  Two transactions that keep to it can never
+ * The order in which a transaction takes them while it commits: that topics are
+ * in use, log starts, groups, group partitions, partitions to sequence, each
+ * ascending; the maker lock after its sequencing lock.  Two transactions that keep to it can never
  * deadlock.  Only append() and drop_topic() take sequencing locks before.
  */
 #ifndef MK_LOCK_H

@@ -469,6 +469,48 @@ mk_topic_drop(const char *name, bool if_exists)
 }
 
 /* ---------------------------------------------------------------------------
+ * Using one
+ */
+
+static uint64
+mk_use_tag(const void *note)
+{
+	return *(const int32 *) note;
+}
+
+static bool
+mk_use_same(const void *a, const void *b)
+{
+	return *(const int32 *) a == *(const int32 *) b;
+}
+
+static void
+mk_use_lock(void *note)
+{
+	mk_lock_topic_in_use(*(int32 *) note);
+}
+
+/* Never replaced: it is looked for first. */
+static const MkNoteKind mk_use_kind = {
+	.rank = 0,
+	.tag = mk_use_tag,
+	.same = mk_use_same,
+	.lock = mk_use_lock,
+};
+
+void
+mk_topic_note_use(int32 topic_id)
+{
+	int32 *note;
+
+	if (mk_xact_find_note(&mk_use_kind, &topic_id) != NULL)
+		return;
+	note = MemoryContextAlloc(mk_xact_context(), sizeof(int32));
+	*note = topic_id;
+	mk_xact_note(&mk_use_kind, note);
+}
+
+/* ---------------------------------------------------------------------------
  * Deleting records
  */
 
@@ -499,7 +541,6 @@ mk_delete_lock(void *note)
 {
 	MkDeleteNote *n = note;
 
-	mk_lock_topic_in_use(n->topic_id);
 	mk_lock_log_start(n->topic_id, n->partition);
 	mk_catalog_check_topic(n->topic, n->topic_id);
 }
@@ -543,6 +584,7 @@ mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)
 				 errmsg("offset " INT64_FORMAT " is negative", before_offset),
 				 errhint("Use -1 to delete all records.")));
 
+	mk_topic_note_use(topic->topic_id);
 	note = MemoryContextAlloc(mk_xact_context(), sizeof(MkDeleteNote));
 	note->topic = topic;
 	note->topic_id = topic->topic_id;

@@ -67,6 +67,13 @@ extern void mk_topic_drop(const char *name, bool if_exists);
 extern MkTopic *mk_topic_lock_owned(const char *name, bool missing_ok);
 
 /*
+ * Notes that the transaction writes rows about the topic other than its
+ * records.  When it commits, it first waits for who drops the topic, before it
+ * holds anything that others wait for.
+ */
+extern void mk_topic_note_use(int32 topic_id);
+
+/*
  * Notes that the log start is to move to before_offset (-1: to the end) at
  * commit; the new log start.
  */
