@@ -53,6 +53,12 @@ $old->safe_psql('postgres',
 $old->safe_psql('postgres',
 	q{SELECT minikafka.commit_offset('g', 'orders', 0, 17)},
 	extra_params => [ '-U', 'consumer' ]);
+$old->safe_psql('postgres', $_, extra_params => [ '-U', 'consumer' ])
+  for q{SELECT minikafka.join_group('readers', '{orders}', 'a', 'static',
+	session_timeout => '1 day', max_poll_interval => '1 day')},
+  q{SELECT count(*) FROM minikafka.poll('readers', 'a', 4);
+	SELECT count(*) FROM minikafka.commit('readers', 'a');
+	SELECT count(*) FROM minikafka.poll('readers', 'a', 3)};
 
 # All that is to be kept, as text.
 sub state_of
@@ -66,7 +72,11 @@ SELECT topic, partition, log_start_offset, end_offset, segments
 FROM minikafka.partitions ORDER BY 1, 2;
 SELECT * FROM minikafka.fetch('orders', 0, 12, 1000);
 SELECT md5(f::text) FROM minikafka.fetch('orders', 1, 0, 1000) f;
-SELECT group_no, group_id, owner FROM minikafka.consumer_group;
+SELECT * FROM minikafka.consumer_group;
+SELECT * FROM minikafka.group_member;
+SELECT * FROM minikafka.group_assignment ORDER BY 1, 2, 3;
+SELECT * FROM minikafka.group_progress ORDER BY 1, 2, 3, 4;
+SELECT * FROM minikafka.member_heartbeat;
 SELECT partition, log_start_offset, end_offset, committed_offset, lag
 FROM minikafka.lag('g');
 SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relacl,
@@ -84,6 +94,7 @@ ORDER BY nspname;
 my $state = state_of($old, 'postgres');
 like($state, qr/^Emptied\.v1\|0\|25\|25\|/m, 'before: emptied');
 like($state, qr/^0\|12\|23\|17\|6$/m,        'before: committed');
+like($state, qr/^\d+\|a\|\d+\|static\|/m,     'before: a member');
 
 # What must work in a copy.
 sub goes_on
@@ -123,8 +134,14 @@ SELECT segments FROM minikafka.partitions WHERE topic = 'orders' AND partition =
 			q{SELECT minikafka.commit_offset('g', 'orders', 0, 20);
 			SELECT minikafka.commit_offset('new', 'orders', 0, 1);
 			SELECT count(DISTINCT group_no) FROM minikafka.consumer_group}),
-		"\n\n2",
+		"\n\n3",
 		"$name: groups go on");
+	is( $node->safe_psql(
+			$database, q{SET ROLE consumer;
+			SELECT partition, "offset" FROM minikafka.poll('readers', 'a', 1);
+			SELECT generation FROM minikafka.groups WHERE group_id = 'readers'}),
+		"0|16\n1",
+		"$name: a member goes on where it was");
 	is( $node->safe_psql(
 			$database, q{SELECT minikafka.committed('g', 'orders', 0);
 			SELECT count(*) FROM (SELECT minikafka.create_topic('new')) t;

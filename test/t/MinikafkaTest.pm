@@ -13,8 +13,8 @@ use Test::More;
 
 our @EXPORT = qw(
   new_node new_standby wait_standby new_pooler
-  start_psql start_pgbench finish_ok
-  new_session ask state_after at
+  start_psql start_scripts start_pgbench finish_ok
+  new_session ask state_after at start_query finish_query
   install_reader start_reader finish_reader finish_load
   rows sqlstate problems server_errors library
 );
@@ -36,6 +36,7 @@ sub new_node
 		'max_connections = 50',
 		'max_wal_size = 1GB',
 		'log_statement = none',
+		'jit = off',
 		'synchronous_commit = local',
 		# what waits where it should not is to fail, not to hang
 		'lock_timeout = 60s',
@@ -151,6 +152,17 @@ sub start_psql
 		map { ('-c', $_) } @statements);
 }
 
+# start_scripts(NODE, FILE ...): one after the other, each in a session of its
+# own; they go on after errors, of which only the SQLSTATE is printed
+sub start_scripts
+{
+	my ($node, @files) = @_;
+
+	return _start($node, 'sh', '-c',
+		'for file; do psql -XAtq -v VERBOSITY=sqlstate -d "$0" -f "$file"; done',
+		$node->connstr('postgres'), @files);
+}
+
 # start_pgbench(NODE, SCRIPTS, OPTION ...): SCRIPTS is a hash of names, which
 # may end in @WEIGHT, and contents.
 my $pgbench_runs = 0;
@@ -220,6 +232,24 @@ sub state_after
 	my $text = $session->{stderr};
 	my $state = $text =~ /(?:ERROR|FATAL):\s+(\w{5}):/ ? $1 : '00000';
 	return wantarray ? ($state, $text) : $state;
+}
+
+# Statements that are not waited for, until finish_query(), which returns as
+# ask() does.
+sub start_query
+{
+	my ($session, $sql) = @_;
+
+	$session->{stderr} = '';
+	$session->query_until(qr/^started\n/m, "\\echo started\n$sql;\n");
+	return;
+}
+
+sub finish_query
+{
+	my ($session) = @_;
+
+	return $session->query_safe('');
 }
 
 # Shifts the extension's clock in the session, in seconds.
