@@ -1106,6 +1106,8 @@ mk_subscribed_topics(const MkGroup *g)
 static bool
 mk_change_act(MkChange *c, const MkAction *action)
 {
+	ListCell *lc;
+
 	switch (action->kind)
 	{
 		case MK_ACTION_CHECK:
@@ -1130,6 +1132,9 @@ mk_change_act(MkChange *c, const MkAction *action)
 			for (int i = 0; i < c->group->nmembers; i++)
 				if (c->group->members[i].removed == MK_REMOVED_NOT)
 					mk_group_not_empty(c->use->group_id);
+			/* those that it had at the call are locked already */
+			foreach (lc, mk_progress_topics(c->group->group_no, NULL))
+				mk_lock_topic_in_use(lfirst_int(lc));
 			mk_progress_delete_group(c->group->group_no);
 			mk_membership_delete(c->group);
 			return true;
