@@ -10,6 +10,7 @@ use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   new_node new_standby wait_standby new_pooler
@@ -112,6 +113,11 @@ INI
 	push @poolers,
 	  IPC::Run::start([ $pgbouncer, "$dir/pgbouncer.ini" ],
 		'<', \undef, '>&', \$log);
+	for (1 .. 10 * $TIMEOUT)
+	{
+		last if -S "$host/.s.PGSQL.$port";
+		usleep(100_000);
+	}
 	$pooler->poll_query_until('postgres', 'SELECT true')
 	  or die "the pooler does not answer: $log";
 	return $pooler;
