@@ -346,6 +346,7 @@ for my $how ('poll', 'call')
 	is($second, '1', "$how: a partition that is made");
 	# one that looks at the topic at this very moment gets 42704
 	ask($others, "SELECT minikafka.drop_topic('new_$g')");
+	ask($waits, "SELECT minikafka.heartbeat('$g', 'm')");
 	start_wait($waits, $how, $g, 'm');
 	ask($others, "SELECT minikafka.send('$g', 'x', partition => 0)");
 	my $third = finish_query($waits);
