@@ -56,11 +56,4 @@ extern bool mk_api_is_unreadable(int sqlstate);
 /* 0A000 for an argument or option that has no effect yet. */
 extern void mk_api_not_yet(const char *what);
 
-/*
- * A text as a bytea in UTF-8, and back.  From bytea, NULL if the bytes are no
- * text that the database's encoding has.
- */
-extern struct varlena *mk_api_text_to_utf8(struct varlena *text);
-extern struct varlena *mk_api_utf8_to_text(struct varlena *bytes);
-
 #endif /* MK_API_H */

@@ -18,6 +18,7 @@
 #include "mk_poll.h"
 #include "mk_topic.h"
 #include "mk_try.h"
+#include "mk_utf8.h"
 #include "mk_xact.h"
 
 /* ---------------------------------------------------------------------------
@@ -70,7 +71,7 @@ mk_decode(Datum *datum, bool isnull, MkForm form)
 
 	if (isnull || form == MK_FORM_BYTEA)
 		return NULL;
-	decoded = mk_api_utf8_to_text(PG_DETOAST_DATUM_PACKED(*datum));
+	decoded = mk_utf8_to_text(PG_DETOAST_DATUM_PACKED(*datum));
 	if (decoded == NULL)
 		return GetDatabaseEncoding() == PG_UTF8
 			? "It is not valid UTF-8."

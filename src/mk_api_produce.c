@@ -14,11 +14,14 @@
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "mk_api.h"
 #include "mk_compat.h"
 #include "mk_headers.h"
+#include "mk_producer.h"
 #include "mk_topic.h"
+#include "mk_utf8.h"
 #include "mk_xact.h"
 
 typedef enum MkForm
@@ -39,7 +42,7 @@ mk_bytes_of(Datum datum, MkForm form)
 	{
 		case MK_FORM_TEXT:
 			return PointerGetDatum(
-				mk_api_text_to_utf8(PG_DETOAST_DATUM_PACKED(datum)));
+				mk_utf8_from_text(PG_DETOAST_DATUM_PACKED(datum)));
 		case MK_FORM_BYTEA:
 			return PointerGetDatum(PG_DETOAST_DATUM_PACKED(datum));
 		case MK_FORM_JSONB:
@@ -49,7 +52,7 @@ mk_bytes_of(Datum datum, MkForm form)
 			(void) JsonbToCString(&buf, &jsonb->root, VARSIZE(jsonb));
 			SET_VARSIZE(buf.data, buf.len);
 			return PointerGetDatum(
-				mk_api_text_to_utf8((struct varlena *) buf.data));
+				mk_utf8_from_text((struct varlena *) buf.data));
 	}
 	pg_unreachable();
 }
@@ -78,51 +81,33 @@ mk_set_headers(MkRecord *record, Datum datum, bool isnull)
 	record->headers = headers == NULL ? (Datum) 0 : JsonbPGetDatum(headers);
 }
 
-/* A record counts with its key, its value and its headers. */
-static void
-mk_check_size(const MkTopic *topic, const MkRecord *r)
+/*
+ * The arguments producer, sequence and epoch, from "first" on; false if there
+ * is no producer.
+ */
+static bool
+mk_get_numbering(FunctionCallInfo fcinfo, int first, MkNumbering *numbering)
 {
-	Size bytes = 0;
-
-	if (!r->key_isnull)
-		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->key));
-	if (!r->value_isnull)
-		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->value));
-	if (!r->headers_isnull)
-		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->headers));
-	if (bytes > (Size) topic->max_message_bytes)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("record of %zu bytes is too large for topic \"%s\"",
-						bytes, NameStr(topic->name)),
-				 errdetail("Its \"max_message_bytes\" is %d.",
-						   topic->max_message_bytes),
-				 errhint("The topic's owner can raise it with "
-						 "minikafka.set_topic_option().")));
-}
-
-/* The partition of a record for which none was asked. */
-static int32
-mk_choose_partition(MkTopic *topic, const MkRecord *r)
-{
-	struct varlena *key;
-
-	if (r->key_isnull)
-		return mk_xact_sticky_partition(topic);
-	key = (struct varlena *) DatumGetPointer(r->key);
-	return mk_topic_partition_for_key(topic, VARDATA_ANY(key),
-									  VARSIZE_ANY_EXHDR(key));
-}
-
-/* The arguments producer, sequence and epoch, from "first" on. */
-static void
-mk_check_no_producer(FunctionCallInfo fcinfo, int first)
-{
-	static const char *const names[] = {"producer", "sequence", "epoch"};
-
-	for (int i = 0; i < 3; i++)
-		if (unlikely(!PG_ARGISNULL(first + i)))
-			mk_api_not_yet(psprintf("argument \"%s\"", names[i]));
+	if (PG_ARGISNULL(first))
+	{
+		if (!PG_ARGISNULL(first + 1) || !PG_ARGISNULL(first + 2))
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("arguments \"sequence\" and \"epoch\" need argument "
+						"\"producer\"")));
+		return false;
+	}
+	numbering->producer = mk_api_id(fcinfo, first, "producer");
+	numbering->sequence = mk_api_int64(fcinfo, first + 1, "sequence");
+	mk_topic_check_number("sequence", numbering->sequence, 0, PG_INT64_MAX);
+	numbering->has_epoch = !PG_ARGISNULL(first + 2);
+	if (numbering->has_epoch)
+	{
+		numbering->epoch = PG_GETARG_INT32(first + 2);
+		mk_topic_check_number("epoch", numbering->epoch, 0, PG_INT32_MAX);
+	}
+	return true;
 }
 
 /* ---------------------------------------------------------------------------
@@ -136,18 +121,32 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	MkTopic *topic;
 	MkRecord record;
 	int32 partition;
+	MkNumbering numbering;
+	MkNumbered numbered = {0};
 
 	mk_api_enter("send()");
 	mk_xact_check_writable("send()");
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
-	mk_check_no_producer(fcinfo, 5);
 	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), value_form);
 	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
 	mk_set_headers(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3));
-	mk_check_size(topic, &record);
-	partition = PG_ARGISNULL(4) ? mk_choose_partition(topic, &record)
+	mk_topic_check_size(topic, &record);
+	partition = PG_ARGISNULL(4) ? mk_topic_choose_partition(topic, &record)
 								: mk_api_partition(fcinfo, 4, topic);
-	mk_xact_send(topic, partition, &record);
+	if (mk_get_numbering(fcinfo, 5, &numbering))
+	{
+		if (PG_ARGISNULL(2) && PG_ARGISNULL(4))
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("a record of a producer needs a key or a "
+							"partition"),
+					 errdetail("Else it could go to another partition when it "
+							   "is sent again.")));
+		mk_producer_send(&numbering, topic, partition, false, &numbered);
+	}
+	if (!numbered.repeated)
+		mk_xact_send(topic, partition, &record, numbered.stream,
+					 numbering.sequence);
 	PG_RETURN_INT32(partition);
 }
 
@@ -254,8 +253,9 @@ mk_send_many(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 				   !has_keys || keys.nulls[i], key_form);
 		mk_set_headers(&record, has_headers ? headers.values[i] : (Datum) 0,
 					   !has_headers || headers.nulls[i]);
-		mk_check_size(topic, &record);
-		mk_xact_send(topic, mk_choose_partition(topic, &record), &record);
+		mk_topic_check_size(topic, &record);
+		mk_xact_send(topic, mk_topic_choose_partition(topic, &record), &record,
+					 NULL, 0);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(old);
@@ -296,18 +296,37 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	MkRecord record;
 	int32 partition;
 	int64 offset;
+	MkNumbering numbering;
+	MkNumbered numbered = {0};
 
 	mk_api_enter("append()");
 	mk_xact_check_writable("append()");
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
 	partition = mk_api_partition(fcinfo, 1, topic);
-	mk_check_no_producer(fcinfo, 5);
 	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
 	mk_set_value(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3), value_form);
 	mk_set_headers(&record, PG_GETARG_DATUM(4), PG_ARGISNULL(4));
-	mk_check_size(topic, &record);
+	mk_topic_check_size(topic, &record);
+	if (mk_get_numbering(fcinfo, 5, &numbering))
+	{
+		/* the producer's lock comes before the partition's */
+		mk_producer_send(&numbering, topic, partition, true, &numbered);
+		if (numbered.repeated && numbered.offset < 0)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("sequence " INT64_FORMAT
+							" of producer \"%s\" has no offset yet",
+							numbering.sequence, numbering.producer),
+					 errdetail("This transaction has sent it with "
+							   "minikafka.send().")));
+		if (numbered.repeated)
+			PG_RETURN_INT64(numbered.offset);
+	}
 	offset = mk_xact_next_offset(topic, partition);
-	mk_xact_send(topic, partition, &record);
+	mk_xact_send(topic, partition, &record, numbered.stream,
+				 numbering.sequence);
+	if (numbered.stream != NULL)
+		mk_producer_appended(numbered.stream, numbering.sequence, offset);
 	PG_RETURN_INT64(offset);
 }
 
@@ -358,5 +377,75 @@ minikafka_last_sent(PG_FUNCTION_ARGS)
 		values[3] = Int64GetDatum(sent[i].records);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
+	return (Datum) 0;
+}
+
+/* ---------------------------------------------------------------------------
+ * init_producer(), producer_state()
+ */
+
+PG_FUNCTION_INFO_V1(minikafka_init_producer);
+Datum
+minikafka_init_producer(PG_FUNCTION_ARGS)
+{
+	TupleDesc desc;
+	Datum values[2];
+	bool nulls[2] = {0};
+	int32 producer_id;
+	int32 epoch;
+
+	mk_api_enter("init_producer()");
+	mk_xact_check_writable("init_producer()");
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	mk_producer_begin_epoch(mk_api_id(fcinfo, 0, "producer"), &producer_id,
+							&epoch);
+	values[0] = Int64GetDatum(producer_id);
+	values[1] = Int32GetDatum(epoch);
+	PG_RETURN_DATUM(HeapTupleGetDatum(
+		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
+}
+
+typedef struct MkState
+{
+	MkProducerRow producer;
+	ReturnSetInfo *rsinfo;
+} MkState;
+
+/* The MkProducedSink: a row of the result, if there still is such a topic. */
+static void
+mk_state_row(int32 topic_id, int32 partition, const MkProduced *row, void *arg)
+{
+	MkState *state = arg;
+	MkTopic *topic = mk_catalog_topic_by_id(topic_id);
+	Datum values[5];
+	bool nulls[5] = {0};
+
+	if (topic == NULL || !mk_producer_counts(&state->producer, row))
+		return;
+	values[0] = CStringGetTextDatum(NameStr(topic->name));
+	values[1] = Int32GetDatum(partition);
+	values[2] = Int32GetDatum(row->epoch);
+	values[3] = Int64GetDatum(row->last_sequence);
+	values[4] = Int64GetDatum(row->first_offset +
+							  (row->last_sequence - row->first_sequence));
+	tuplestore_putvalues(state->rsinfo->setResult, state->rsinfo->setDesc,
+						 values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_producer_state);
+Datum
+minikafka_producer_state(PG_FUNCTION_ARGS)
+{
+	char *producer;
+	MkState state;
+
+	mk_api_enter("producer_state()");
+	producer = mk_api_id(fcinfo, 0, "producer");
+	InitMaterializedSRF(fcinfo, 0);
+	state.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	if (mk_producer_find(producer, &state.producer))
+		mk_produced_scan(state.producer.producer_id, GetActiveSnapshot(),
+						 mk_state_row, &state);
 	return (Datum) 0;
 }

@@ -12,6 +12,7 @@
 #include "mk_compat.h"
 #include "mk_murmur2.h"
 #include "mk_topic.h"
+#include "mk_utf8.h"
 #include "mk_xact.h"
 
 /* Any right to a topic lets its partitioner be asked. */
@@ -235,7 +236,7 @@ mk_partition_for_key(FunctionCallInfo fcinfo, bool is_text)
 	mk_api_require(fcinfo, 1, "key");
 	key = PG_GETARG_VARLENA_PP(1);
 	if (is_text)
-		key = mk_api_text_to_utf8(key);
+		key = mk_utf8_from_text(key);
 	return mk_topic_partition_for_key(topic, VARDATA_ANY(key),
 									  VARSIZE_ANY_EXHDR(key));
 }

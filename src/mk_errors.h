@@ -14,9 +14,15 @@
 #define ERRCODE_MK_ILLEGAL_GENERATION MAKE_SQLSTATE('M', 'K', '0', '2', '2')
 #define ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL \
 	MAKE_SQLSTATE('M', 'K', '0', '2', '3')
-#define ERRCODE_MK_UNKNOWN_MEMBER_ID  MAKE_SQLSTATE('M', 'K', '0', '2', '5')
-#define ERRCODE_MK_NON_EMPTY_GROUP    MAKE_SQLSTATE('M', 'K', '0', '6', '8')
-#define ERRCODE_MK_FENCED_INSTANCE_ID MAKE_SQLSTATE('M', 'K', '0', '8', '2')
+#define ERRCODE_MK_UNKNOWN_MEMBER_ID MAKE_SQLSTATE('M', 'K', '0', '2', '5')
+#define ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER \
+	MAKE_SQLSTATE('M', 'K', '0', '4', '5')
+#define ERRCODE_MK_INVALID_PRODUCER_EPOCH MAKE_SQLSTATE('M', 'K', '0', '4', '7')
+#define ERRCODE_MK_NON_EMPTY_GROUP        MAKE_SQLSTATE('M', 'K', '0', '6', '8')
+#define ERRCODE_MK_FENCED_INSTANCE_ID     MAKE_SQLSTATE('M', 'K', '0', '8', '2')
+
+/* The inbox has this event with another payload. */
+#define ERRCODE_MK_CONFLICTING_EVENT MAKE_SQLSTATE('M', 'K', '1', '0', '0')
 
 /* Another session polled, or committed, for the same member. */
 #define ERRCODE_MK_CONCURRENT_POLL MAKE_SQLSTATE('M', 'K', '1', '0', '1')

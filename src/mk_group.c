@@ -37,6 +37,7 @@
 #include "mk_lock.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
+#include "mk_role.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
 
@@ -65,20 +66,11 @@ mk_group_check_id(const char *what, const char *id)
  */
 
 static bool
-mk_group_owns(const MkGroup *group, Oid user)
-{
-	Oid owner = get_role_oid(NameStr(group->owner), true);
-
-	return OidIsValid(owner) ? has_privs_of_role(user, owner)
-							 : superuser_arg(user);
-}
-
-static bool
 mk_group_allows(const MkGroup *group, Oid user)
 {
 	ListCell *lc;
 
-	if (mk_group_owns(group, user))
+	if (mk_role_owns(NameStr(group->owner), user))
 		return true;
 	foreach (lc, group->grantees)
 	{
@@ -104,7 +96,8 @@ mk_group_is_granted(const MkGroup *group, const char *grantee)
 static void
 mk_group_check_right(const MkGroup *group, Oid user, bool own)
 {
-	if (own ? !mk_group_owns(group, user) : !mk_group_allows(group, user))
+	if (own ? !mk_role_owns(NameStr(group->owner), user)
+			: !mk_group_allows(group, user))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -351,6 +344,7 @@ typedef struct MkAction
 typedef struct MkGroupNote
 {
 	MkGroupUse *use;
+	List *users; /* OIDs of who has used it; the first may make it */
 	List *actions;
 } MkGroupNote;
 
@@ -372,6 +366,7 @@ mk_group_discard(void *note)
 {
 	MkGroupNote *n = note;
 
+	list_free(n->users);
 	list_free(n->actions);
 	pfree(n);
 }
@@ -437,12 +432,12 @@ mk_group_lock(void *note)
 	if (use->group == NULL && use->make)
 	{
 		mk_membership_make(use->group_id,
-						   GetUserNameFromId(linitial_oid(use->users), false));
+						   GetUserNameFromId(linitial_oid(n->users), false));
 		use->group = mk_membership_get(use->group_id);
 	}
 	if (use->group == NULL)
 		return; /* it was deleted: who needs it finds that */
-	foreach (lc, use->users)
+	foreach (lc, n->users)
 		mk_group_check_right(use->group, lfirst_oid(lc), false);
 }
 
@@ -474,26 +469,44 @@ mk_group_find_use(const char *group_id)
 	return n != NULL ? n->use : NULL;
 }
 
+/* A copy of a note, to be changed; so that it goes when the savepoint does. */
+static MkGroupNote *
+mk_group_copy(const MkGroupNote *before)
+{
+	MkGroupNote *n = palloc(sizeof(MkGroupNote));
+
+	*n = *before;
+	n->users = list_copy(before->users);
+	n->actions = list_copy(before->actions);
+	return n;
+}
+
 static MkGroupNote *
 mk_group_note(const char *group_id)
 {
 	MkGroupNote *n = mk_group_find_note(group_id);
+	Oid user = GetUserId();
 	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
 
-	if (n == NULL)
-	{
-		n = palloc0(sizeof(MkGroupNote));
-		n->use = palloc0(sizeof(MkGroupUse));
-		n->use->group_id = pstrdup(group_id);
-		mk_xact_note(&mk_group_kind, n);
-	}
-	else if (n->actions != NIL &&
-			 ((const MkAction *) llast(n->actions))->kind == MK_ACTION_DELETE)
+	if (n != NULL && n->actions != NIL &&
+		((const MkAction *) llast(n->actions))->kind == MK_ACTION_DELETE)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("group \"%s\" is to be deleted by this transaction",
 						group_id)));
-	n->use->users = list_append_unique_oid(n->use->users, GetUserId());
+	if (n == NULL || !list_member_oid(n->users, user))
+	{
+		if (n != NULL)
+			n = mk_group_copy(n);
+		else
+		{
+			n = palloc0(sizeof(MkGroupNote));
+			n->use = palloc0(sizeof(MkGroupUse));
+			n->use->group_id = pstrdup(group_id);
+		}
+		n->users = lappend_oid(n->users, user);
+		mk_xact_note(&mk_group_kind, n);
+	}
 	MemoryContextSwitchTo(old);
 	return n;
 }
@@ -533,9 +546,8 @@ mk_group_act(const char *group_id, const MkAction *action)
 	copy->user = GetUserId();
 	if (copy->name != NULL)
 		copy->name = pstrdup(copy->name);
-	n = palloc(sizeof(MkGroupNote));
-	n->use = before->use;
-	n->actions = lappend(list_copy(before->actions), copy);
+	n = mk_group_copy(before);
+	n->actions = lappend(n->actions, copy);
 	mk_xact_note(&mk_group_kind, n);
 	MemoryContextSwitchTo(old);
 }

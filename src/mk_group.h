@@ -50,7 +50,6 @@ extern bool mk_group_is_empty(MkGroup *group);
 typedef struct MkGroupUse
 {
 	char *group_id;
-	List *users; /* OIDs of who has used it; the first may make it */
 	bool make; /* if there is none */
 	MkGroup *group;
 	bool exclusive;

@@ -4,11 +4,14 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "utils/guc.h"
 
 #include "mk_guc.h"
 
 double mk_guc_clock_offset = 0.0;
+int mk_guc_producer_expiry = 7 * 24 * 60 * 60;
 
 void
 mk_guc_init(void)
@@ -18,6 +21,13 @@ mk_guc_init(void)
 		"Shifts the extension's clock, so that tests of times need not wait.",
 		NULL, &mk_guc_clock_offset, 0.0, -1e9, 1e9, PGC_SUSET,
 		GUC_UNIT_S | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"minikafka.producer_expiry",
+		"How long it is remembered what a producer has sent to a partition.",
+		"The last sequences of a producer that has sent nothing for so long "
+		"are forgotten.",
+		&mk_guc_producer_expiry, 7 * 24 * 60 * 60, 1, INT_MAX, PGC_SUSET,
+		GUC_UNIT_S, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("minikafka");
 }
 
@@ -32,4 +42,15 @@ void
 mk_guc_restrict_search_path(void)
 {
 	mk_guc_set("search_path", "pg_catalog, pg_temp");
+}
+
+void
+mk_guc_set_text_format(void)
+{
+	mk_guc_set("datestyle", "ISO, YMD");
+	mk_guc_set("intervalstyle", "postgres");
+	mk_guc_set("timezone", "UTC");
+	mk_guc_set("bytea_output", "hex");
+	mk_guc_set("extra_float_digits", "1");
+	mk_guc_restrict_search_path();
 }

@@ -8,6 +8,9 @@
 /* minikafka.clock_offset, in seconds: added to the clock, for tests */
 extern double mk_guc_clock_offset;
 
+/* minikafka.producer_expiry, in seconds */
+extern int mk_guc_producer_expiry;
+
 /*
  * Sets a setting up to the end of the nest level (NewGUCNestLevel,
  * AtEOXact_GUC).
@@ -16,6 +19,9 @@ extern void mk_guc_set(const char *name, const char *value);
 
 /* The same for the search_path that code run as another role must have. */
 extern void mk_guc_restrict_search_path(void);
+
+/* The same for how values look as text. */
+extern void mk_guc_set_text_format(void);
 
 /* To be called once, in _PG_init. */
 extern void mk_guc_init(void);

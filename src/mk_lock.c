@@ -28,7 +28,8 @@ typedef enum MkLockKind
 	MK_LOCK_GROUP,
 	MK_LOCK_GROUP_PARTITION,
 	MK_LOCK_MEMBER,
-	MK_LOCK_MEMBER_POLLED
+	MK_LOCK_MEMBER_POLLED,
+	MK_LOCK_PRODUCER
 } MkLockKind;
 
 /*
@@ -298,4 +299,22 @@ mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition)
 	mk_acquire_hash(MK_LOCK_GROUP_PARTITION,
 					mk_lock_group_partition_tag(group_id, topic_id, partition),
 					ExclusiveLock);
+}
+
+uint64
+mk_lock_producer_tag(const char *name)
+{
+	return mk_hash(name, strlen(name), 0);
+}
+
+void
+mk_lock_producer(const char *name)
+{
+	ResourceOwner owner = CurrentResourceOwner;
+
+	/* append() takes it at the call: see mk_acquire_for_member */
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	mk_acquire_hash(MK_LOCK_PRODUCER, mk_lock_producer_tag(name),
+					ExclusiveLock);
+	CurrentResourceOwner = owner;
 }

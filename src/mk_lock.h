@@ -9,9 +9,11 @@
  * transaction or of the subtransaction that took them, unless said otherwise.
  *
  * The order in which a transaction takes them while it commits: that topics are
- * in use, log starts, groups, group partitions, partitions to sequence, each
- * ascending; the maker lock after its sequencing lock.  Two transactions that keep to it can never
- * deadlock.  Only append() and drop_topic() take sequencing locks before.
+ * in use, log starts, groups, group partitions, producers, partitions to
+ * sequence, each ascending; the maker lock after its sequencing lock.  Two
+ * transactions that keep to it can never deadlock.  Before, at the call, only
+ * append() takes its producer's and its partition's lock, and drop_topic() those
+ * of all partitions.
  */
 #ifndef MK_LOCK_H
 #define MK_LOCK_H
@@ -99,5 +101,12 @@ extern void
 mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition);
 extern uint64 mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
 										  int32 partition);
+
+/*
+ * "I am sending for this producer", to the end.  The tag is a hash of the name;
+ * take several in the order of their tags.
+ */
+extern void mk_lock_producer(const char *name);
+extern uint64 mk_lock_producer_tag(const char *name);
 
 #endif /* MK_LOCK_H */

@@ -12,9 +12,7 @@
  */
 #include "postgres.h"
 
-#include "access/stratnum.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -159,53 +157,29 @@ mk_progress_put(int32 group_no, int32 topic_id, int32 partition, MkProgress *p)
 	mk_relation_insert(MK_REL_PROGRESS, NULL, values, nulls);
 }
 
-/*
- * The greatest value below "below" of the column after the nkeys first ones,
- * whose values are given; -1 if there is none.  Columns are never negative.
- */
-static int32
-mk_progress_below(int nkeys, const int32 *values, int32 below,
-				  Snapshot snapshot)
-{
-	ScanKeyData keys[MK_ROWS_MAX_KEYS];
-	MkRows rows;
-	HeapTuple tuple;
-	int32 found = -1;
-
-	for (int i = 0; i < nkeys; i++)
-		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
-					Int32GetDatum(values[i]));
-	ScanKeyInit(&keys[nkeys], nkeys + 1, BTLessStrategyNumber, F_INT4LT,
-				Int32GetDatum(below));
-	mk_rows_begin_keys(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, snapshot,
-					   nkeys + 1, keys);
-	tuple = mk_rows_next(&rows, BackwardScanDirection);
-	if (tuple != NULL)
-		found = mk_int32(&rows, tuple, nkeys + 1);
-	mk_rows_end(&rows);
-	return found;
-}
-
 List *
 mk_progress_topics(int32 group_no, Snapshot snapshot)
 {
-	List *topics = NIL;
-	int32 topic_id = PG_INT32_MAX;
+	return mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 1, &group_no,
+						  snapshot);
+}
 
-	while ((topic_id = mk_progress_below(1, &group_no, topic_id, snapshot)) >=
-		   0)
-		topics = lcons_int(topic_id, topics);
-	return topics;
+/* The numbers of all groups that have rows. */
+static List *
+mk_progress_groups(Snapshot snapshot)
+{
+	return mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 0, NULL,
+						  snapshot);
 }
 
 void
 mk_progress_delete_topic(int32 topic_id)
 {
-	int32 group_no = PG_INT32_MAX;
+	ListCell *lc;
 
-	while ((group_no = mk_progress_below(0, NULL, group_no, NULL)) >= 0)
+	foreach (lc, mk_progress_groups(NULL))
 	{
-		const int32 keys[] = {group_no, topic_id};
+		const int32 keys[] = {lfirst_int(lc), topic_id};
 
 		mk_relation_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
 							   lengthof(keys), keys);
@@ -222,20 +196,22 @@ void
 mk_progress_scan_topic(int32 topic_id, Snapshot snapshot, MkProgressSink sink,
 					   void *arg)
 {
-	int32 group_no = PG_INT32_MAX;
+	ListCell *lc;
+	ListCell *lc2;
 
-	while ((group_no = mk_progress_below(0, NULL, group_no, snapshot)) >= 0)
+	foreach (lc, mk_progress_groups(snapshot))
 	{
-		const int32 keys[] = {group_no, topic_id};
-		int32 partition = PG_INT32_MAX;
+		const int32 keys[] = {lfirst_int(lc), topic_id};
 
-		while ((partition = mk_progress_below(lengthof(keys), keys, partition,
-											  snapshot)) >= 0)
+		foreach (lc2,
+				 mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
+								lengthof(keys), keys, snapshot))
 		{
 			MkProgress progress;
 
-			mk_progress_get(group_no, topic_id, partition, snapshot, &progress);
-			sink(group_no, partition, &progress, arg);
+			mk_progress_get(lfirst_int(lc), topic_id, lfirst_int(lc2), snapshot,
+							&progress);
+			sink(lfirst_int(lc), lfirst_int(lc2), &progress, arg);
 		}
 	}
 }

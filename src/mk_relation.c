@@ -16,6 +16,7 @@
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -49,6 +50,12 @@ static const char *const mk_relation_names[MK_NUM_RELS] = {
 	[MK_REL_PROGRESS_PKEY] = "group_progress_pkey",
 	[MK_REL_HEARTBEAT] = "member_heartbeat",
 	[MK_REL_HEARTBEAT_IDX] = "member_heartbeat_idx",
+	[MK_REL_PRODUCER] = "producer",
+	[MK_REL_PRODUCER_PKEY] = "producer_pkey",
+	[MK_REL_PRODUCER_ID_SEQ] = "producer_id",
+	[MK_REL_PRODUCED] = "producer_progress",
+	[MK_REL_PRODUCED_PKEY] = "producer_progress_pkey",
+	[MK_REL_INBOX] = "inbox",
 };
 
 /* The OIDs, when valid. */
@@ -198,6 +205,46 @@ mk_rows_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 		elog(ERROR, "null in column %d of relation \"%s\"", attno,
 			 RelationGetRelationName(rows->rel));
 	return datum;
+}
+
+/* The greatest of them below "below"; false if there is none. */
+static bool
+mk_rows_below(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
+			  int64 below, Snapshot snapshot, int32 *found)
+{
+	ScanKeyData keys[MK_ROWS_MAX_KEYS];
+	MkRows rows;
+	HeapTuple tuple;
+
+	for (int i = 0; i < nkeys; i++)
+		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
+					Int32GetDatum(values[i]));
+	ScanKeyInit(&keys[nkeys], nkeys + 1, BTLessStrategyNumber, F_INT48LT,
+				Int64GetDatum(below));
+	keys[nkeys].sk_subtype = INT8OID;
+	mk_rows_begin_keys(&rows, rel, index, snapshot, nkeys + 1, keys);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
+	if (tuple != NULL)
+		*found = DatumGetInt32(mk_rows_column(&rows, tuple, nkeys + 1));
+	mk_rows_end(&rows);
+	return tuple != NULL;
+}
+
+List *
+mk_rows_values(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
+			   Snapshot snapshot)
+{
+	List *result = NIL;
+	int64 below = PG_INT64_MAX;
+	int32 found;
+
+	while (mk_rows_below(rel, index, nkeys, values, below, snapshot, &found))
+	{
+		CHECK_FOR_INTERRUPTS();
+		result = lcons_int(found, result);
+		below = found;
+	}
+	return result;
 }
 
 /* ---------------------------------------------------------------------------

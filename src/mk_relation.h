@@ -9,6 +9,7 @@
 #include "access/genam.h"
 #include "access/htup.h"
 #include "access/skey.h"
+#include "nodes/pg_list.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -36,6 +37,12 @@ typedef enum MkRelation
 	MK_REL_PROGRESS_PKEY,
 	MK_REL_HEARTBEAT,
 	MK_REL_HEARTBEAT_IDX,
+	MK_REL_PRODUCER,
+	MK_REL_PRODUCER_PKEY,
+	MK_REL_PRODUCER_ID_SEQ,
+	MK_REL_PRODUCED,
+	MK_REL_PRODUCED_PKEY,
+	MK_REL_INBOX,
 	MK_NUM_RELS
 } MkRelation;
 
@@ -80,6 +87,13 @@ extern void mk_rows_end(MkRows *rows);
 /* Changes the row that the scan stands on; see heap_modify_tuple. */
 extern void mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values,
 						   bool *nulls, bool *replace);
+
+/*
+ * The values of the integer column after the nkeys first ones, whose values are
+ * given: a list, ascending.  One look for each, however many rows there are.
+ */
+extern List *mk_rows_values(MkRelation rel, MkRelation index, int nkeys,
+							const int32 *values, Snapshot snapshot);
 
 /* A column of the row; the first raises an error for a NULL. */
 extern Datum

@@ -29,6 +29,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_murmur2.h"
+#include "mk_produced.h"
 #include "mk_progress.h"
 #include "mk_segment.h"
 #include "mk_topic.h"
@@ -219,6 +220,40 @@ mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length)
 	"ts pg_catalog.timestamptz NOT NULL, "  \
 	"partition pg_catalog.int4 NOT NULL, "  \
 	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
+
+void
+mk_topic_check_size(const MkTopic *topic, const MkRecord *r)
+{
+	Size bytes = 0;
+
+	if (!r->key_isnull)
+		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->key));
+	if (!r->value_isnull)
+		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->value));
+	if (!r->headers_isnull)
+		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->headers));
+	if (bytes > (Size) topic->max_message_bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("record of %zu bytes is too large for topic \"%s\"",
+						bytes, NameStr(topic->name)),
+				 errdetail("Its \"max_message_bytes\" is %d.",
+						   topic->max_message_bytes),
+				 errhint("The topic's owner can raise it with "
+						 "minikafka.set_topic_option().")));
+}
+
+int32
+mk_topic_choose_partition(MkTopic *topic, const MkRecord *r)
+{
+	struct varlena *key;
+
+	if (r->key_isnull)
+		return mk_xact_sticky_partition(topic);
+	key = (struct varlena *) DatumGetPointer(r->key);
+	return mk_topic_partition_for_key(topic, VARDATA_ANY(key),
+									  VARSIZE_ANY_EXHDR(key));
+}
 
 /* ---------------------------------------------------------------------------
  * Making and changing
@@ -465,6 +500,7 @@ mk_topic_drop(const char *name, bool if_exists)
 	for (int32 i = 0; i < topic->npartitions; i++)
 		mk_segment_drop_partition(topic, i);
 	mk_progress_delete_topic(topic->topic_id);
+	mk_produced_delete_topic(topic->topic_id);
 	mk_catalog_topic_delete(topic->topic_id);
 }
 

@@ -7,6 +7,7 @@
 
 #include "nodes/parsenodes.h"
 
+#include "mk_append.h"
 #include "mk_catalog.h"
 
 #define MK_TOPIC_MAX_PARTITIONS        10000
@@ -38,6 +39,12 @@ extern void mk_topic_check_partition(const MkTopic *topic, int32 partition);
 /* Where a key goes. */
 extern int32
 mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length);
+
+/* 54000 for a record that is too large; it counts with key, value and headers. */
+extern void mk_topic_check_size(const MkTopic *topic, const MkRecord *record);
+
+/* The partition of a record for which none was asked. */
+extern int32 mk_topic_choose_partition(MkTopic *topic, const MkRecord *record);
 
 typedef struct MkTopicOptions
 {

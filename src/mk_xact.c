@@ -59,6 +59,7 @@ typedef struct MkPart
 
 	/* during commit */
 	int64 records;
+	int64 next_offset;
 	MkTail tail;
 	bool made_segment;
 	MkAppender *appender;
@@ -122,7 +123,10 @@ typedef struct MkPending
 	List *touched; /* of MkTouched */
 	MkTouched *last_touched;
 
-	/* records without offset and ts; "partition" is the index into parts */
+	/*
+	 * Records; "partition" is the index into parts, and of one that belongs to
+	 * a stream "offset" is the sequence, "ts" the index of the stream.
+	 */
 	Tuplestorestate *buffer;
 	bool buffer_failed; /* an error came while it was written */
 	int64 nrecords; /* in the buffer, with the void ones */
@@ -135,7 +139,12 @@ typedef struct MkPending
 	MkNote *notes;
 	HTAB *last_notes; /* of MkLastNote */
 
+	int nstreams;
+	int streams_room;
+	MkStream **streams;
+
 	int nsent;
+	int sent_room;
 	MkSent *sent; /* in TopMemoryContext */
 } MkPending;
 
@@ -386,8 +395,26 @@ mk_xact_check_buffer(MkPending *p)
 				 errhint("Roll the transaction back and run it again.")));
 }
 
+static void
+mk_xact_add_stream(MkPending *p, MkStream *stream, int part)
+{
+	p->streams =
+		mk_grow(p->streams, p->nstreams, &p->streams_room, sizeof(MkStream *));
+	stream->index = p->nstreams;
+	stream->part = part;
+	p->streams[p->nstreams++] = stream;
+}
+
+bool
+mk_xact_is_appended(const MkStream *stream)
+{
+	return stream->index >= 0 &&
+		mk_pending->parts[stream->part].append_level > 0;
+}
+
 void
-mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
+mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
+			 MkStream *stream, int64 sequence)
 {
 	MkPending *p = mk_xact_pending();
 	MkLevel *level = p->level;
@@ -399,8 +426,15 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record)
 	mk_xact_check_buffer(p);
 	if (p->buffer == NULL)
 		mk_xact_begin_buffer(p);
-	nulls[Anum_record_offset - 1] = true;
-	nulls[Anum_record_ts - 1] = true;
+	nulls[Anum_record_offset - 1] = stream == NULL;
+	nulls[Anum_record_ts - 1] = stream == NULL;
+	if (stream != NULL)
+	{
+		if (stream->index < 0)
+			mk_xact_add_stream(p, stream, part);
+		values[Anum_record_offset - 1] = Int64GetDatum(sequence);
+		values[Anum_record_ts - 1] = Int64GetDatum(stream->index);
+	}
 	values[Anum_record_partition - 1] = Int32GetDatum(part);
 	nulls[Anum_record_partition - 1] = false;
 	values[Anum_record_key - 1] = record->key;
@@ -625,8 +659,11 @@ mk_xact_order_parts(MkPending *p, int *nparts)
 	int n = 0;
 
 	for (int i = 0; i < p->nparts; i++)
-	{
 		p->parts[i].records = mk_xact_count(p, i);
+	for (int i = 0; i < p->nstreams; i++)
+		p->parts[p->streams[i]->part].records -= p->streams[i]->repeated;
+	for (int i = 0; i < p->nparts; i++)
+	{
 		if (p->parts[i].records > 0)
 			parts[n++] = &p->parts[i];
 	}
@@ -675,8 +712,11 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	next = palloc(room * sizeof(int));
 	run = nparts > 1 ? palloc(room * sizeof(MkRecord)) : NULL;
 	for (int i = 0; i < nparts; i++)
+	{
+		parts[i]->next_offset = parts[i]->tail.next_offset;
 		parts[i]->appender = mk_log_append_begin(
 			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now);
+	}
 
 	tuplestore_rescan(p->buffer);
 	while (more)
@@ -691,6 +731,8 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 		{
 			TupleTableSlot *slot;
 			MkPart *part;
+			MkStream *stream;
+			int64 sequence = 0;
 
 			if (n == nslots)
 				slots[nslots++] = MakeSingleTupleTableSlot(mk_record_desc(),
@@ -709,6 +751,16 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			position++;
 
 			slot_getallattrs(slot);
+			stream = NULL;
+			if (!slot->tts_isnull[Anum_record_ts - 1])
+			{
+				stream = p->streams[DatumGetInt64(
+					slot->tts_values[Anum_record_ts - 1])];
+				sequence =
+					DatumGetInt64(slot->tts_values[Anum_record_offset - 1]);
+				if (stream->repeated > 0 && sequence <= stream->through)
+					continue;
+			}
 			records[n].key = slot->tts_values[Anum_record_key - 1];
 			records[n].key_isnull = slot->tts_isnull[Anum_record_key - 1];
 			records[n].value = slot->tts_values[Anum_record_value - 1];
@@ -720,6 +772,9 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 
 			part = &p->parts[DatumGetInt32(
 				slot->tts_values[Anum_record_partition - 1])];
+			part->next_offset++;
+			if (stream != NULL)
+				stream->placed(stream, sequence, part->next_offset - 1);
 			if (part->first < 0)
 				part->first = n;
 			else
@@ -747,19 +802,68 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 		ExecDropSingleTupleTableSlot(slots[i]);
 }
 
-/* What last_sent() is to show; must not fail later, so it is made now. */
-static void
-mk_xact_note_sent(MkPending *p, MkPart **parts, int nparts)
+void
+mk_xact_add_sent(const NameData *topic, int32 partition, int64 base_offset,
+				 int64 records)
 {
-	p->sent = MemoryContextAlloc(TopMemoryContext, nparts * sizeof(MkSent));
-	p->nsent = nparts;
-	for (int i = 0; i < nparts; i++)
+	MkPending *p = mk_pending;
+	MkSent *sent;
+
+	if (p->nsent == p->sent_room)
 	{
-		p->sent[i].topic = parts[i]->topic->name;
-		p->sent[i].partition = parts[i]->partition;
-		p->sent[i].base_offset = parts[i]->tail.next_offset;
-		p->sent[i].records = parts[i]->records;
+		p->sent_room = Max(4, 2 * p->nsent);
+		p->sent = p->sent == NULL
+			? MemoryContextAlloc(TopMemoryContext,
+								 p->sent_room * sizeof(MkSent))
+			: repalloc_huge(p->sent, p->sent_room * sizeof(MkSent));
 	}
+	sent = &p->sent[p->nsent++];
+	sent->topic = *topic;
+	sent->partition = partition;
+	sent->base_offset = base_offset;
+	sent->records = records;
+}
+
+static int
+mk_compare_sent(const void *a, const void *b)
+{
+	const MkSent *sa = a;
+	const MkSent *sb = b;
+	int order = strcmp(NameStr(sa->topic), NameStr(sb->topic));
+
+	if (order != 0)
+		return order;
+	if (sa->partition != sb->partition)
+		return sa->partition < sb->partition ? -1 : 1;
+	return sa->base_offset < sb->base_offset
+		? -1
+		: sa->base_offset > sb->base_offset;
+}
+
+/* Puts it in order, and joins what follows each other. */
+static void
+mk_xact_order_sent(MkPending *p)
+{
+	int n = 0;
+
+	if (p->nsent < 2)
+		return;
+	qsort(p->sent, p->nsent, sizeof(MkSent), mk_compare_sent);
+	for (int i = 1; i < p->nsent; i++)
+	{
+		MkSent *last = &p->sent[n];
+		const MkSent *next = &p->sent[i];
+
+		if (last->partition == next->partition &&
+			last->base_offset + last->records >= next->base_offset &&
+			strcmp(NameStr(last->topic), NameStr(next->topic)) == 0)
+			last->records =
+				Max(last->records,
+					next->base_offset + next->records - last->base_offset);
+		else
+			p->sent[++n] = *next;
+	}
+	p->nsent = n + 1;
 }
 
 static void
@@ -798,7 +902,12 @@ mk_xact_commit_records(MkPending *p)
 	if (nparts == 0)
 		return;
 	mk_xact_write_records(p, parts, nparts);
-	mk_xact_note_sent(p, parts, nparts);
+	for (int i = 0; i < p->nstreams; i++)
+		p->streams[i]->done(p->streams[i]);
+	/* made now, since it must not fail later */
+	for (int i = 0; i < nparts; i++)
+		mk_xact_add_sent(&parts[i]->topic->name, parts[i]->partition,
+						 parts[i]->tail.next_offset, parts[i]->records);
 
 	/* pass 3 */
 	for (int i = 0; i < nparts; i++)
@@ -830,6 +939,7 @@ mk_xact_pre_commit(MkPending *p)
 	for (int i = 0; i < p->nnotes; i++)
 		p->notes[i].key.kind->lock(p->notes[i].note);
 	mk_xact_commit_records(p);
+	mk_xact_order_sent(p);
 	if (p->buffer != NULL)
 		tuplestore_end(p->buffer);
 
@@ -859,7 +969,7 @@ mk_xact_pre_prepare(MkPending *p)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot PREPARE a transaction that has sent records or "
-						"used a group")));
+						"used a group or a producer")));
 	if (p->buffer != NULL)
 		tuplestore_end(p->buffer);
 }

@@ -27,9 +27,35 @@ extern void mk_xact_check_open(const char *function);
  */
 extern void mk_xact_check_writable(const char *function);
 
-/* Notes a record, to be sent at commit.  The record is copied. */
+/*
+ * Records that bear sequences, which grow by one: of one producer to one
+ * partition.  It must be in mk_xact_context(), and begin with index -1.
+ *
+ * When the transaction commits, a note's "lock" may find that some are repeats:
+ * it sets "repeated", how many, and "through", the last sequence of those, and
+ * they are left out.  "placed" is called for each of the others, in order, with
+ * the offset that it got; then "done".
+ */
+typedef struct MkStream
+{
+	int index; /* for mk_xact.c, as is the next */
+	int part;
+	int64 repeated;
+	int64 through;
+	void (*placed)(struct MkStream *stream, int64 sequence, int64 offset);
+	void (*done)(struct MkStream *stream);
+} MkStream;
+
+/*
+ * Notes a record, to be sent at commit.  The record is copied.  "stream" is
+ * NULL for one without a sequence.
+ */
 extern void
-mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record);
+mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
+			 MkStream *stream, int64 sequence);
+
+/* Whether mk_xact_next_offset was called for the stream's partition. */
+extern bool mk_xact_is_appended(const MkStream *stream);
 
 /*
  * The offset that the next mk_xact_send to this partition will have.  Takes
@@ -43,7 +69,10 @@ extern int64 mk_xact_next_offset(MkTopic *topic, int32 partition);
  */
 extern int32 mk_xact_sticky_partition(MkTopic *topic);
 
-/* What the session's last committed transaction that sent has sent. */
+/*
+ * What the session's last committed transaction that sent has sent; also what
+ * was there already, of a sequence that it repeated.
+ */
 typedef struct MkSent
 {
 	NameData topic;
@@ -53,6 +82,10 @@ typedef struct MkSent
 } MkSent;
 
 extern const MkSent *mk_xact_last_sent(int *n);
+
+/* Adds to it, while committing. */
+extern void mk_xact_add_sent(const NameData *topic, int32 partition,
+							 int64 base_offset, int64 records);
 
 /* ---------------------------------------------------------------------------
  * Notes: whatever else is to be done at commit

@@ -6,6 +6,7 @@
 CREATE SEQUENCE minikafka.topic_id AS integer;
 CREATE SEQUENCE minikafka.group_no AS integer;
 CREATE SEQUENCE minikafka.member_no AS integer;
+CREATE SEQUENCE minikafka.producer_id AS integer;
 
 -- A topic: its table is its name, its owner and its rights.
 CREATE TABLE minikafka.topic (
@@ -110,11 +111,49 @@ CREATE TABLE minikafka.member_heartbeat (
 );
 CREATE INDEX member_heartbeat_idx ON minikafka.member_heartbeat (member_no, polled, at);
 
+CREATE TABLE minikafka.producer (
+	producer text COLLATE "C" PRIMARY KEY,
+	producer_id integer NOT NULL UNIQUE,
+	owner name NOT NULL,
+	epoch integer NOT NULL,
+	initialized boolean NOT NULL
+);
+
+-- Newest first.  A row is a run: sequences and offsets both grow by one.
+CREATE TABLE minikafka.producer_progress (
+	producer_id integer,
+	topic_id integer,
+	partition integer,
+	epoch integer,
+	last_sequence bigint,
+	first_sequence bigint NOT NULL,
+	first_offset bigint NOT NULL,
+	sent_at timestamptz NOT NULL,
+	PRIMARY KEY (producer_id, topic_id, partition, epoch, last_sequence)
+);
+
+-- Consumers whose events inbox_accept() knows.
+CREATE TABLE minikafka.inbox_consumer (
+	consumer text COLLATE "C" PRIMARY KEY,
+	consumer_no integer GENERATED ALWAYS AS IDENTITY,
+	owner name NOT NULL
+);
+
+CREATE TABLE minikafka.inbox (
+	consumer_no integer,
+	event_id text COLLATE "C",
+	payload_sha256 bytea,
+	accepted_at timestamptz NOT NULL,
+	PRIMARY KEY (consumer_no, event_id)
+);
+
 COMMENT ON SCHEMA minikafka IS 'functions, views and catalog of minikafka';
 COMMENT ON SCHEMA minikafka_topics IS 'the topics of minikafka, a partitioned table each';
 COMMENT ON SCHEMA minikafka_data IS 'the partitions and segments of the topics of minikafka';
 COMMENT ON SEQUENCE minikafka.topic_id IS 'numbers of topics';
 COMMENT ON SEQUENCE minikafka.group_no IS 'numbers of groups';
+COMMENT ON SEQUENCE minikafka.producer_id IS 'numbers of producers';
+COMMENT ON SEQUENCE minikafka.inbox_consumer_consumer_no_seq IS 'numbers of inbox consumers';
 COMMENT ON SEQUENCE minikafka.member_no IS 'numbers of members: a new one at each join';
 
 COMMENT ON TABLE minikafka.topic IS 'catalog: topics';
@@ -196,6 +235,34 @@ COMMENT ON COLUMN minikafka.member_heartbeat.member_no IS 'number of the member'
 COMMENT ON COLUMN minikafka.member_heartbeat.polled IS '1: it polled; 0: it was heard of otherwise';
 COMMENT ON COLUMN minikafka.member_heartbeat.at IS 'when';
 
+COMMENT ON TABLE minikafka.producer IS 'catalog: idempotent producers';
+COMMENT ON COLUMN minikafka.producer.producer IS 'name of the producer';
+COMMENT ON COLUMN minikafka.producer.producer_id IS 'number of the producer';
+COMMENT ON COLUMN minikafka.producer.owner IS 'role that used the producer first';
+COMMENT ON COLUMN minikafka.producer.epoch IS 'current epoch; older ones are fenced';
+COMMENT ON COLUMN minikafka.producer.initialized IS 'whether init_producer() began it';
+
+COMMENT ON TABLE minikafka.producer_progress IS 'what producers have sent: runs of sequences and offsets';
+COMMENT ON COLUMN minikafka.producer_progress.producer_id IS 'number of the producer';
+COMMENT ON COLUMN minikafka.producer_progress.topic_id IS 'number of the topic';
+COMMENT ON COLUMN minikafka.producer_progress.partition IS 'number of the partition';
+COMMENT ON COLUMN minikafka.producer_progress.epoch IS 'epoch of the sequences';
+COMMENT ON COLUMN minikafka.producer_progress.last_sequence IS 'last sequence of the run';
+COMMENT ON COLUMN minikafka.producer_progress.first_sequence IS 'first sequence of the run';
+COMMENT ON COLUMN minikafka.producer_progress.first_offset IS 'offset of the first sequence';
+COMMENT ON COLUMN minikafka.producer_progress.sent_at IS 'when it was sent';
+
+COMMENT ON TABLE minikafka.inbox_consumer IS 'catalog: consumers of inbox_accept()';
+COMMENT ON COLUMN minikafka.inbox_consumer.consumer IS 'name of the consumer';
+COMMENT ON COLUMN minikafka.inbox_consumer.consumer_no IS 'number of the consumer';
+COMMENT ON COLUMN minikafka.inbox_consumer.owner IS 'role that used the consumer first';
+
+COMMENT ON TABLE minikafka.inbox IS 'events that were accepted';
+COMMENT ON COLUMN minikafka.inbox.consumer_no IS 'number of the consumer';
+COMMENT ON COLUMN minikafka.inbox.event_id IS 'id of the event';
+COMMENT ON COLUMN minikafka.inbox.payload_sha256 IS 'SHA-256 of its payload, NULL if none was given';
+COMMENT ON COLUMN minikafka.inbox.accepted_at IS 'when it was accepted';
+
 -- A topic's row outlives a DROP TABLE of its table; a dump must not keep it,
 -- since the number that it would show could be another table elsewhere.
 SELECT pg_extension_config_dump('minikafka.topic', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rel)');
@@ -210,3 +277,9 @@ SELECT pg_extension_config_dump('minikafka.member_heartbeat', '');
 SELECT pg_extension_config_dump('minikafka.topic_id', '');
 SELECT pg_extension_config_dump('minikafka.group_no', '');
 SELECT pg_extension_config_dump('minikafka.member_no', '');
+SELECT pg_extension_config_dump('minikafka.producer', '');
+SELECT pg_extension_config_dump('minikafka.producer_progress', '');
+SELECT pg_extension_config_dump('minikafka.producer_id', '');
+SELECT pg_extension_config_dump('minikafka.inbox_consumer', '');
+SELECT pg_extension_config_dump('minikafka.inbox_consumer_consumer_no_seq', '');
+SELECT pg_extension_config_dump('minikafka.inbox', '');

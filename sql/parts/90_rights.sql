@@ -9,7 +9,8 @@
  *	all views								SELECT: they choose their rows
  *	all functions and procedures			EXECUTE: each checks for itself, by
  *											the rights on the topic's table, and
- *											whose the group is
+ *											whose the group, the producer or
+ *											the inbox consumer is
  *	refuse_write()							nothing: only triggers need it
  *
  * CREATE on minikafka_topics, the right to make topics, is for the database's

@@ -1,0 +1,279 @@
+/*
+ * mk_produced.c
+ *		Producers, and what each has sent to each partition, newest first.
+ *
+ * What holds now is read with SnapshotSelf; see mk_progress.c.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "mk_produced.h"
+#include "mk_relation.h"
+
+/* Column numbers, as in sql/parts/10_catalog.sql */
+enum
+{
+	Anum_producer_producer = 1,
+	Anum_producer_producer_id,
+	Anum_producer_owner,
+	Anum_producer_epoch,
+	Anum_producer_initialized,
+	Natts_producer = Anum_producer_initialized
+};
+
+enum
+{
+	Anum_produced_producer_id = 1,
+	Anum_produced_topic_id,
+	Anum_produced_partition,
+	Anum_produced_epoch,
+	Anum_produced_last_sequence,
+	Anum_produced_first_sequence,
+	Anum_produced_first_offset,
+	Anum_produced_at,
+	Natts_produced = Anum_produced_at
+};
+
+/* ---------------------------------------------------------------------------
+ * Producers
+ */
+
+static HeapTuple
+mk_producer_scan(MkRows *rows, const char *producer)
+{
+	ScanKeyData key;
+
+	ScanKeyInit(&key, Anum_producer_producer, BTEqualStrategyNumber, F_TEXTEQ,
+				CStringGetTextDatum(producer));
+	mk_rows_begin_keys(rows, MK_REL_PRODUCER, MK_REL_PRODUCER_PKEY, NULL, 1,
+					   &key);
+	return mk_rows_next(rows, ForwardScanDirection);
+}
+
+bool
+mk_produced_producer(const char *producer, MkProducerRow *row)
+{
+	MkRows rows;
+	HeapTuple tuple = mk_producer_scan(&rows, producer);
+
+	if (tuple != NULL)
+	{
+		row->producer_id = DatumGetInt32(
+			mk_rows_column(&rows, tuple, Anum_producer_producer_id));
+		row->owner =
+			*DatumGetName(mk_rows_column(&rows, tuple, Anum_producer_owner));
+		row->epoch =
+			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_producer_epoch));
+		row->initialized = DatumGetBool(
+			mk_rows_column(&rows, tuple, Anum_producer_initialized));
+	}
+	mk_rows_end(&rows);
+	return tuple != NULL;
+}
+
+void
+mk_produced_insert_producer(const char *producer, const MkProducerRow *row)
+{
+	Datum values[Natts_producer];
+	bool nulls[Natts_producer] = {0};
+
+	values[Anum_producer_producer - 1] = CStringGetTextDatum(producer);
+	values[Anum_producer_producer_id - 1] = Int32GetDatum(row->producer_id);
+	values[Anum_producer_owner - 1] = NameGetDatum(&row->owner);
+	values[Anum_producer_epoch - 1] = Int32GetDatum(row->epoch);
+	values[Anum_producer_initialized - 1] = BoolGetDatum(row->initialized);
+	mk_relation_insert(MK_REL_PRODUCER, NULL, values, nulls);
+}
+
+void
+mk_produced_begin_epoch(const char *producer, int32 epoch)
+{
+	Datum values[Natts_producer] = {0};
+	bool nulls[Natts_producer] = {0};
+	bool replace[Natts_producer] = {0};
+	MkRows rows;
+	HeapTuple tuple = mk_producer_scan(&rows, producer);
+
+	values[Anum_producer_epoch - 1] = Int32GetDatum(epoch);
+	replace[Anum_producer_epoch - 1] = true;
+	values[Anum_producer_initialized - 1] = BoolGetDatum(true);
+	replace[Anum_producer_initialized - 1] = true;
+	if (tuple != NULL)
+		mk_rows_modify(&rows, tuple, values, nulls, replace);
+	mk_rows_end(&rows);
+}
+
+/* ---------------------------------------------------------------------------
+ * What they have sent
+ */
+
+static int32
+mk_int32(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	return DatumGetInt32(mk_rows_column(rows, tuple, attno));
+}
+
+static int64
+mk_int64(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	return DatumGetInt64(mk_rows_column(rows, tuple, attno));
+}
+
+static void
+mk_produced_read(const MkRows *rows, HeapTuple tuple, MkProduced *row)
+{
+	row->epoch = mk_int32(rows, tuple, Anum_produced_epoch);
+	row->first_sequence = mk_int64(rows, tuple, Anum_produced_first_sequence);
+	row->last_sequence = mk_int64(rows, tuple, Anum_produced_last_sequence);
+	row->first_offset = mk_int64(rows, tuple, Anum_produced_first_offset);
+	row->at =
+		DatumGetTimestampTz(mk_rows_column(rows, tuple, Anum_produced_at));
+}
+
+bool
+mk_produced_last(int32 producer_id, int32 topic_id, int32 partition,
+				 Snapshot snapshot, MkProduced *row)
+{
+	const int32 keys[] = {producer_id, topic_id, partition};
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+				  snapshot != NULL ? snapshot : SnapshotSelf, lengthof(keys),
+				  keys);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
+	if (tuple != NULL)
+		mk_produced_read(&rows, tuple, row);
+	mk_rows_end(&rows);
+	return tuple != NULL;
+}
+
+/* The first or the last row of this epoch whose last_sequence is at least that. */
+static bool
+mk_produced_since(int32 producer_id, int32 topic_id, int32 partition,
+				  int32 epoch, int64 sequence, ScanDirection direction,
+				  MkProduced *row)
+{
+	const int32 equal[] = {producer_id, topic_id, partition, epoch};
+	ScanKeyData keys[Anum_produced_last_sequence];
+	MkRows rows;
+	HeapTuple tuple;
+
+	for (int i = 0; i < (int) lengthof(equal); i++)
+		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
+					Int32GetDatum(equal[i]));
+	ScanKeyInit(&keys[lengthof(equal)], Anum_produced_last_sequence,
+				BTGreaterEqualStrategyNumber, F_INT8GE,
+				Int64GetDatum(sequence));
+	mk_rows_begin_keys(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+					   SnapshotSelf, lengthof(keys), keys);
+	tuple = mk_rows_next(&rows, direction);
+	if (tuple != NULL)
+		mk_produced_read(&rows, tuple, row);
+	mk_rows_end(&rows);
+	return tuple != NULL;
+}
+
+bool
+mk_produced_find(int32 producer_id, int32 topic_id, int32 partition,
+				 int32 epoch, int64 sequence, MkProduced *row)
+{
+	return mk_produced_since(producer_id, topic_id, partition, epoch, sequence,
+							 ForwardScanDirection, row) &&
+		row->first_sequence <= sequence;
+}
+
+bool
+mk_produced_last_near(int32 producer_id, int32 topic_id, int32 partition,
+					  int32 epoch, int64 near, MkProduced *row)
+{
+	/* so that the scan need not read a page of keys */
+	return mk_produced_since(producer_id, topic_id, partition, epoch, near,
+							 BackwardScanDirection, row) ||
+		mk_produced_last(producer_id, topic_id, partition, NULL, row);
+}
+
+void
+mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
+				const MkProduced *row)
+{
+	Datum values[Natts_produced];
+	bool nulls[Natts_produced] = {0};
+	MemoryContext context;
+	MemoryContext old;
+
+	/* inserting takes memory, and a transaction may have very many runs */
+	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka run",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	values[Anum_produced_producer_id - 1] = Int32GetDatum(producer_id);
+	values[Anum_produced_topic_id - 1] = Int32GetDatum(topic_id);
+	values[Anum_produced_partition - 1] = Int32GetDatum(partition);
+	values[Anum_produced_epoch - 1] = Int32GetDatum(row->epoch);
+	values[Anum_produced_last_sequence - 1] = Int64GetDatum(row->last_sequence);
+	values[Anum_produced_first_sequence - 1] =
+		Int64GetDatum(row->first_sequence);
+	values[Anum_produced_first_offset - 1] = Int64GetDatum(row->first_offset);
+	values[Anum_produced_at - 1] = TimestampTzGetDatum(row->at);
+	mk_relation_insert(MK_REL_PRODUCED, NULL, values, nulls);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+void
+mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
+{
+	const int32 keys[] = {producer_id, topic_id, partition};
+
+	mk_relation_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+						   lengthof(keys), keys);
+}
+
+void
+mk_produced_delete_topic(int32 topic_id)
+{
+	ListCell *lc;
+
+	foreach (
+		lc,
+		mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 0, NULL, NULL))
+	{
+		const int32 keys[] = {lfirst_int(lc), topic_id};
+
+		mk_relation_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+							   lengthof(keys), keys);
+	}
+}
+
+void
+mk_produced_scan(int32 producer_id, Snapshot snapshot, MkProducedSink sink,
+				 void *arg)
+{
+	ListCell *lc;
+	ListCell *lc2;
+
+	foreach (lc,
+			 mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 1,
+							&producer_id, snapshot))
+	{
+		const int32 keys[] = {producer_id, lfirst_int(lc)};
+
+		foreach (lc2,
+				 mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+								lengthof(keys), keys, snapshot))
+		{
+			MkProduced row;
+
+			if (mk_produced_last(producer_id, lfirst_int(lc), lfirst_int(lc2),
+								 snapshot, &row))
+				sink(lfirst_int(lc), lfirst_int(lc2), &row, arg);
+		}
+	}
+}

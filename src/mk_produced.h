@@ -1,0 +1,73 @@
+/*
+ * mk_produced.h
+ *		Producers, and what each has sent to each partition, newest first.
+ *
+ * What a transaction has sent is a row for each run of sequences and offsets
+ * that both grow by one.  Its key ends in the epoch and the last sequence, so
+ * that the newest row is the last, and a repeated sequence is found by one look.
+ */
+#ifndef MK_PRODUCED_H
+#define MK_PRODUCED_H
+
+#include "datatype/timestamp.h"
+#include "utils/snapshot.h"
+
+typedef struct MkProducerRow
+{
+	int32 producer_id;
+	NameData owner; /* a role's name */
+	int32 epoch;
+	bool initialized; /* by init_producer(), not by a first send */
+} MkProducerRow;
+
+/* The producer of this name as it is now; false if there is none. */
+extern bool mk_produced_producer(const char *producer, MkProducerRow *row);
+
+/*
+ * Writes a new producer's row, or the epoch that init_producer() begins; under
+ * mk_lock_producer.
+ */
+extern void
+mk_produced_insert_producer(const char *producer, const MkProducerRow *row);
+extern void mk_produced_begin_epoch(const char *producer, int32 epoch);
+
+typedef struct MkProduced
+{
+	int32 epoch;
+	int64 first_sequence;
+	int64 last_sequence;
+	int64 first_offset; /* of first_sequence */
+	TimestampTz at;
+} MkProduced;
+
+/* The newest row, as the snapshot has it (NULL: as it is now). */
+extern bool mk_produced_last(int32 producer_id, int32 topic_id, int32 partition,
+							 Snapshot snapshot, MkProduced *row);
+
+/*
+ * The newest row as it is now, found faster if it is of this epoch and not
+ * below the sequence "near".  There must be none of a later epoch.
+ */
+extern bool
+mk_produced_last_near(int32 producer_id, int32 topic_id, int32 partition,
+					  int32 epoch, int64 near, MkProduced *row);
+
+/* The row that has this sequence; false if it is not known. */
+extern bool mk_produced_find(int32 producer_id, int32 topic_id, int32 partition,
+							 int32 epoch, int64 sequence, MkProduced *row);
+
+extern void mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
+							const MkProduced *row);
+
+/* Removes the rows of a producer in a partition, or of a topic. */
+extern void
+mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition);
+extern void mk_produced_delete_topic(int32 topic_id);
+
+/* Calls back for the newest row of each partition that it has sent to. */
+typedef void (*MkProducedSink)(int32 topic_id, int32 partition,
+							   const MkProduced *row, void *arg);
+extern void mk_produced_scan(int32 producer_id, Snapshot snapshot,
+							 MkProducedSink sink, void *arg);
+
+#endif /* MK_PRODUCED_H */

@@ -1,0 +1,708 @@
+/*
+ * mk_producer.c
+ *		Idempotent producers: sequences, epochs, repeats.
+ *
+ * A producer numbers its records to each partition from 0 in each epoch.  A
+ * call checks its sequence against what is committed and what the transaction
+ * has noted before.  When the transaction commits, it locks its producers, to
+ * its end, and checks again: who waits for a session that sends the same finds
+ * its records there, leaves its own out, and is told the offsets of those.
+ * The rows about what was sent are written by the transaction that sends it.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_authid.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/inval.h"
+#include "utils/timestamp.h"
+
+#include "mk_clock.h"
+#include "mk_errors.h"
+#include "mk_guc.h"
+#include "mk_lock.h"
+#include "mk_producer.h"
+#include "mk_role.h"
+#include "mk_topic.h"
+
+/* A transaction's use of a producer. */
+typedef struct MkProducerUse
+{
+	char *producer;
+	bool began; /* it has sent for a producer that there was not */
+	MkProducerRow row; /* since the lock: what will hold */
+	int32 former_epoch; /* since then: before those that are begun */
+} MkProducerUse;
+
+typedef struct MkProducerNote
+{
+	MkProducerUse *use;
+	List *users; /* OIDs of who has used it; the first may make it */
+	bool begins; /* an epoch */
+	bool is_new; /* at the call there was no such producer */
+	MkProducerRow row; /* as it was at the call */
+	int32 epoch; /* that it begins */
+} MkProducerNote;
+
+/* An append()'s sequence and offset. */
+typedef struct MkAppended
+{
+	int64 sequence;
+	int64 offset;
+} MkAppended;
+
+/* What a producer sends to a partition, in one epoch. */
+typedef struct MkOutput
+{
+	MkStream stream; /* the first, so a pointer to one is one to the other */
+	MkProducerUse *use;
+	MkTopic *topic;
+	int32 topic_id;
+	int32 partition;
+	int32 epoch;
+	int nappended;
+	int appended_room;
+	MkAppended *appended;
+	MkProduced run; /* being placed; last_sequence < first_sequence: none */
+} MkOutput;
+
+/* The sequences that were noted. */
+typedef struct MkOutputNote
+{
+	MkOutput *output;
+	int64 first;
+	int64 last;
+} MkOutputNote;
+
+typedef struct MkRepeatRun
+{
+	int64 base_offset;
+	int64 records;
+} MkRepeatRun;
+
+/*
+ * Repeats that were known at the call, in a partition.  The runs only grow, and
+ * are shared by the notes of all savepoints; each note knows how many are its.
+ */
+typedef struct MkRepeats
+{
+	NameData topic;
+	int32 topic_id;
+	int32 partition;
+	int room;
+	MkRepeatRun *runs;
+} MkRepeats;
+
+typedef struct MkRepeatNote
+{
+	MkRepeats *repeats;
+	int nruns;
+	int64 last_records; /* of the last run */
+} MkRepeatNote;
+
+static void
+mk_fenced(const char *producer, int32 epoch, int32 current)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_INVALID_PRODUCER_EPOCH),
+			 errmsg("epoch %d of producer \"%s\" is not its current one", epoch,
+					producer),
+			 current < 0 ? errdetail("There is no such producer yet.")
+						 : errdetail("Its epoch is %d.", current),
+			 epoch < current
+				 ? errhint("A newer instance has called "
+						   "minikafka.init_producer(): stop this one.")
+				 : errhint("Epochs come from minikafka.init_producer().")));
+}
+
+static void
+mk_out_of_order(const MkOutput *o, int64 sequence, int64 last)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
+			 errmsg("sequence " INT64_FORMAT
+					" out of order, expected " INT64_FORMAT,
+					sequence, last + 1),
+			 errdetail("Producer \"%s\", epoch %d, partition %d of topic "
+					   "\"%s\".",
+					   o->use->producer, o->epoch, o->partition,
+					   NameStr(o->topic->name)),
+			 last < 0
+				 ? errhint("Sequences begin at 0 in each epoch, and again when "
+						   "minikafka.producer_expiry has passed.")
+				 : errhint("A send was lost, or came out of order; "
+						   "minikafka.producer_state() tells the last "
+						   "sequences.")));
+}
+
+static void
+mk_superseded(const char *producer, int32 epoch)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_INVALID_PRODUCER_EPOCH),
+			 errmsg("another session has begun epoch %d of producer \"%s\"",
+					epoch, producer),
+			 errhint("Stop this one, if that is a newer instance.")));
+}
+
+/* ---------------------------------------------------------------------------
+ * Notes of producers
+ */
+
+static uint64
+mk_producer_tag(const void *note)
+{
+	return mk_lock_producer_tag(((const MkProducerNote *) note)->use->producer);
+}
+
+static bool
+mk_producer_same(const void *a, const void *b)
+{
+	return strcmp(((const MkProducerNote *) a)->use->producer,
+				  ((const MkProducerNote *) b)->use->producer) == 0;
+}
+
+static void
+mk_producer_discard(void *note)
+{
+	pfree(note);
+}
+
+/*
+ * What the call went by is gone if another session has begun an epoch; also of
+ * a producer that there was not, whose epoch is the same then.
+ */
+static void
+mk_producer_check(const MkProducerNote *n, bool found)
+{
+	const MkProducerRow *now = &n->use->row;
+
+	if (!n->begins)
+	{
+		if (n->is_new && found && now->initialized)
+			mk_superseded(n->use->producer, now->epoch);
+		if (!n->is_new && (!found || now->epoch != n->row.epoch))
+			mk_fenced(n->use->producer, n->row.epoch, now->epoch);
+		return;
+	}
+	if (found == n->is_new ||
+		(found &&
+		 (now->producer_id != n->row.producer_id ||
+		  now->epoch != n->row.epoch)))
+		mk_superseded(n->use->producer, now->epoch);
+}
+
+/* Finds the producer, or makes it, and checks the rights again. */
+static void
+mk_producer_lock(void *note)
+{
+	MkProducerNote *n = note;
+	MkProducerUse *use = n->use;
+	bool found;
+	ListCell *lc;
+
+	mk_lock_producer(use->producer);
+	AcceptInvalidationMessages();
+	found = mk_produced_producer(use->producer, &use->row);
+	mk_producer_check(n, found);
+	if (!found)
+	{
+		use->row.producer_id = n->begins
+			? n->row.producer_id
+			: mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
+		namestrcpy(&use->row.owner,
+				   GetUserNameFromId(linitial_oid(n->users), false));
+		use->row.epoch = n->begins ? n->epoch : 0;
+		use->row.initialized = n->begins;
+		mk_produced_insert_producer(use->producer, &use->row);
+	}
+	foreach (lc, n->users)
+		mk_role_check_owner(NameStr(use->row.owner), lfirst_oid(lc), "producer",
+							use->producer);
+	use->former_epoch = found ? use->row.epoch : 0;
+	if (found && n->begins)
+	{
+		use->row.epoch = n->epoch;
+		mk_produced_begin_epoch(use->producer, n->epoch);
+	}
+}
+
+static const MkNoteKind mk_producer_kind = {
+	.rank = 5,
+	.tag = mk_producer_tag,
+	.same = mk_producer_same,
+	.lock = mk_producer_lock,
+	.discard = mk_producer_discard,
+};
+
+/* A copy of a note, to be changed; so that it goes when the savepoint does. */
+static MkProducerNote *
+mk_producer_copy(const MkProducerNote *before)
+{
+	MkProducerNote *n =
+		MemoryContextAlloc(mk_xact_context(), sizeof(MkProducerNote));
+
+	*n = *before;
+	return n;
+}
+
+/* The transaction's note; a new one has the producer as it is now. */
+static MkProducerNote *
+mk_producer_note(const char *producer, bool *is_fresh)
+{
+	MkProducerUse like_use = {.producer = unconstify(char *, producer)};
+	MkProducerNote like = {.use = &like_use};
+	MkProducerNote *n = mk_xact_find_note(&mk_producer_kind, &like);
+	Oid user = GetUserId();
+	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+
+	*is_fresh = n == NULL;
+	if (n == NULL)
+	{
+		n = palloc0(sizeof(MkProducerNote));
+		n->use = palloc0(sizeof(MkProducerUse));
+		n->use->producer = pstrdup(producer);
+		n->is_new = !mk_produced_producer(producer, &n->row);
+		if (n->is_new)
+			n->row.epoch = -1;
+	}
+	if (!n->is_new)
+		mk_role_check_owner(NameStr(n->row.owner), user, "producer", producer);
+	if (!list_member_oid(n->users, user))
+	{
+		if (!*is_fresh)
+			n = mk_producer_copy(n);
+		n->users = lappend_oid(list_copy(n->users), user);
+		mk_xact_note(&mk_producer_kind, n);
+	}
+	MemoryContextSwitchTo(old);
+	return n;
+}
+
+/* ---------------------------------------------------------------------------
+ * Notes of what they send
+ */
+
+static bool
+mk_has_expired(const MkProduced *row)
+{
+	return mk_clock_now() > row->at + mk_guc_producer_expiry * USECS_PER_SEC;
+}
+
+/*
+ * The last sequence that counts: -1 for another epoch, and what has expired.
+ * "next" is the one that is to come, if all is well.
+ */
+static int64
+mk_last_sequence(const MkProducerRow *producer, const MkOutput *o, int64 next,
+				 bool *expired)
+{
+	MkProduced row;
+
+	*expired = false;
+	if (!mk_produced_last_near(producer->producer_id, o->topic_id, o->partition,
+							   o->epoch, next - 1, &row))
+		return -1;
+	*expired = mk_clock_now() > row.at + mk_guc_producer_expiry * USECS_PER_SEC;
+	return *expired || row.epoch != o->epoch ? -1 : row.last_sequence;
+}
+
+static uint64
+mk_output_tag(const void *note)
+{
+	const MkOutput *o = ((const MkOutputNote *) note)->output;
+
+	return hash_combine64(mk_lock_producer_tag(o->use->producer),
+						  ((uint64) o->topic_id << 32) | (uint32) o->partition);
+}
+
+static bool
+mk_output_same(const void *a, const void *b)
+{
+	const MkOutput *oa = ((const MkOutputNote *) a)->output;
+	const MkOutput *ob = ((const MkOutputNote *) b)->output;
+
+	return oa->topic_id == ob->topic_id && oa->partition == ob->partition &&
+		oa->epoch == ob->epoch &&
+		strcmp(oa->use->producer, ob->use->producer) == 0;
+}
+
+static void
+mk_output_discard(void *note)
+{
+	pfree(note);
+}
+
+static void
+mk_output_lock(void *note)
+{
+	MkOutputNote *n = note;
+	MkOutput *o = n->output;
+	const MkProducerRow *producer = &o->use->row;
+	int64 last;
+	bool expired;
+
+	mk_catalog_check_topic(o->topic, o->topic_id);
+	/* all from the former one on it has begun itself */
+	if (o->epoch < o->use->former_epoch || o->epoch > producer->epoch)
+		mk_fenced(o->use->producer, o->epoch, producer->epoch);
+	last = mk_last_sequence(producer, o, n->first, &expired);
+	if (last < n->first - 1)
+		mk_out_of_order(o, n->first, last);
+	o->stream.repeated = Min(last, n->last) - (n->first - 1);
+	o->stream.through = last;
+	if (o->stream.repeated > 0 && mk_xact_is_appended(&o->stream))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("another session has sent sequence " INT64_FORMAT
+						" of producer \"%s\"",
+						n->first, o->use->producer),
+				 errdetail("So minikafka.append() to partition %d of topic "
+						   "\"%s\" has returned an offset that does not hold.",
+						   o->partition, NameStr(o->topic->name)),
+				 errhint("Run the transaction again.")));
+
+	/* numbers begin anew: the keys of before must be free */
+	if (expired)
+		mk_produced_delete(producer->producer_id, o->topic_id, o->partition);
+}
+
+/* Tells the offsets of those that turned out to be repeats. */
+static void
+mk_output_write(void *note)
+{
+	MkOutputNote *n = note;
+	MkOutput *o = n->output;
+	int64 sequence = n->first;
+	int64 end = n->first + o->stream.repeated;
+	MkProduced row;
+
+	while (sequence < end &&
+		   mk_produced_find(o->use->row.producer_id, o->topic_id, o->partition,
+							o->epoch, sequence, &row))
+	{
+		int64 count = Min(row.last_sequence - sequence + 1, end - sequence);
+
+		mk_xact_add_sent(&o->topic->name, o->partition,
+						 row.first_offset + (sequence - row.first_sequence),
+						 count);
+		sequence += count;
+	}
+}
+
+static const MkNoteKind mk_output_kind = {
+	.rank = 6,
+	.tag = mk_output_tag,
+	.same = mk_output_same,
+	.lock = mk_output_lock,
+	.write = mk_output_write,
+	.discard = mk_output_discard,
+};
+
+static void
+mk_output_done(MkStream *stream)
+{
+	MkOutput *o = (MkOutput *) stream;
+
+	if (o->run.last_sequence < o->run.first_sequence)
+		return;
+	mk_produced_put(o->use->row.producer_id, o->topic_id, o->partition,
+					&o->run);
+	o->run.last_sequence = o->run.first_sequence - 1;
+}
+
+static void
+mk_output_placed(MkStream *stream, int64 sequence, int64 offset)
+{
+	MkOutput *o = (MkOutput *) stream;
+	MkProduced *run = &o->run;
+
+	if (run->last_sequence >= run->first_sequence &&
+		offset - run->first_offset == sequence - run->first_sequence)
+	{
+		run->last_sequence = sequence;
+		return;
+	}
+	mk_output_done(stream);
+	run->epoch = o->epoch;
+	run->first_sequence = sequence;
+	run->last_sequence = sequence;
+	run->first_offset = offset;
+	run->at = mk_clock_now();
+}
+
+static uint64
+mk_repeat_tag(const void *note)
+{
+	const MkRepeats *r = ((const MkRepeatNote *) note)->repeats;
+
+	return ((uint64) r->topic_id << 32) | (uint32) r->partition;
+}
+
+static bool
+mk_repeat_same(const void *a, const void *b)
+{
+	return mk_repeat_tag(a) == mk_repeat_tag(b);
+}
+
+static void
+mk_repeat_lock(void *note)
+{
+	/* nothing is done about it */
+}
+
+static void
+mk_repeat_write(void *note)
+{
+	const MkRepeatNote *n = note;
+	const MkRepeats *r = n->repeats;
+
+	for (int i = 0; i < n->nruns; i++)
+		mk_xact_add_sent(&r->topic, r->partition, r->runs[i].base_offset,
+						 i == n->nruns - 1 ? n->last_records
+										   : r->runs[i].records);
+}
+
+static const MkNoteKind mk_repeat_kind = {
+	.rank = 7,
+	.tag = mk_repeat_tag,
+	.same = mk_repeat_same,
+	.lock = mk_repeat_lock,
+	.write = mk_repeat_write,
+	.discard = mk_output_discard,
+};
+
+/* ---------------------------------------------------------------------------
+ * Sending
+ */
+
+/* A sequence that the transaction has noted before. */
+static int64
+mk_appended_offset(const MkOutput *o, int64 sequence)
+{
+	for (int i = o->nappended - 1; i >= 0; i--)
+		if (o->appended[i].sequence == sequence)
+			return o->appended[i].offset;
+	return -1;
+}
+
+static MkRepeats *
+mk_repeats_new(const MkRepeats *like)
+{
+	MkRepeats *r = palloc(sizeof(MkRepeats));
+
+	*r = *like;
+	r->room = 4;
+	r->runs = palloc(r->room * sizeof(MkRepeatRun));
+	return r;
+}
+
+static void
+mk_note_repeat(const MkOutput *o, int64 offset)
+{
+	MkRepeats like = {.topic = o->topic->name,
+					  .topic_id = o->topic_id,
+					  .partition = o->partition};
+	MkRepeatNote note_like = {.repeats = &like};
+	const MkRepeatNote *before = mk_xact_find_note(&mk_repeat_kind, &note_like);
+	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+	MkRepeatNote *n = palloc0(sizeof(MkRepeatNote));
+	MkRepeats *r;
+
+	if (before != NULL)
+		*n = *before;
+	else
+		n->repeats = mk_repeats_new(&like);
+	r = n->repeats;
+	if (n->nruns > 0 &&
+		r->runs[n->nruns - 1].base_offset + n->last_records == offset)
+		n->last_records++;
+	else
+	{
+		if (n->nruns > 0)
+			r->runs[n->nruns - 1].records = n->last_records;
+		if (n->nruns == r->room)
+		{
+			r->room *= 2;
+			r->runs = repalloc_huge(r->runs, r->room * sizeof(MkRepeatRun));
+		}
+		r->runs[n->nruns++].base_offset = offset;
+		n->last_records = 1;
+	}
+	mk_xact_note(&mk_repeat_kind, n);
+	MemoryContextSwitchTo(old);
+}
+
+/* One that is committed, and its offset. */
+static void
+mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
+		  MkNumbered *result)
+{
+	MkProduced row;
+
+	if (!mk_produced_find(producer->producer_id, o->topic_id, o->partition,
+						  o->epoch, sequence, &row))
+		ereport(ERROR,
+				(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
+				 errmsg("sequence " INT64_FORMAT
+						" of producer \"%s\" is no longer known",
+						sequence, o->use->producer),
+				 errdetail("Partition %d of topic \"%s\", epoch %d.",
+						   o->partition, NameStr(o->topic->name), o->epoch)));
+	result->repeated = true;
+	result->offset = row.first_offset + (sequence - row.first_sequence);
+	mk_note_repeat(o, result->offset);
+}
+
+static MkOutput *
+mk_output_new(const MkOutput *like)
+{
+	MkOutput *o = MemoryContextAlloc(mk_xact_context(), sizeof(MkOutput));
+
+	*o = *like;
+	o->stream.index = -1;
+	o->stream.placed = mk_output_placed;
+	o->stream.done = mk_output_done;
+	o->run.first_sequence = 0;
+	o->run.last_sequence = -1;
+	return o;
+}
+
+void
+mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
+				 bool eager, MkNumbered *result)
+{
+	int64 sequence = numbering->sequence;
+	MkProducerNote *producer_note;
+	MkProducerRow producer;
+	MkOutput like = {
+		.topic = topic, .topic_id = topic->topic_id, .partition = partition};
+	MkOutputNote note_like = {.output = &like};
+	MkOutputNote *before;
+	MkOutputNote *n;
+	int64 last;
+	bool expired;
+	bool is_fresh;
+
+	producer_note = mk_producer_note(numbering->producer, &is_fresh);
+	if (eager)
+	{
+		/* who has no right makes nobody wait */
+		mk_lock_producer(numbering->producer);
+		is_fresh = false;
+	}
+	producer = producer_note->row;
+	like.use = producer_note->use;
+	if (producer_note->begins)
+		like.epoch = producer_note->epoch;
+	else
+	{
+		/* another session may have made it, or begun an epoch */
+		if (!is_fresh && !mk_produced_producer(numbering->producer, &producer))
+			producer.epoch = -1;
+		like.epoch = Max(producer.epoch, 0);
+		if (producer_note->is_new ? producer.epoch >= 0 && producer.initialized
+								  : producer.epoch != producer_note->row.epoch)
+			mk_superseded(numbering->producer, producer.epoch);
+		if (producer_note->is_new)
+			like.use->began = true;
+	}
+	if (numbering->has_epoch && numbering->epoch != like.epoch)
+		mk_fenced(numbering->producer, numbering->epoch,
+				  producer_note->begins ? like.epoch : producer.epoch);
+
+	result->repeated = false;
+	result->offset = -1;
+	before = mk_xact_find_note(&mk_output_kind, &note_like);
+	if (before != NULL && sequence >= before->first && sequence <= before->last)
+	{
+		result->repeated = true;
+		result->offset = mk_appended_offset(before->output, sequence);
+		return;
+	}
+	last = before != NULL ? before->last
+		: producer.epoch >= 0
+		? mk_last_sequence(&producer, &like, sequence, &expired)
+		: -1;
+	if (sequence <= last)
+	{
+		mk_repeat(&like, &producer, sequence, result);
+		return;
+	}
+	if (sequence != last + 1)
+		mk_out_of_order(&like, sequence, last);
+
+	mk_topic_note_use(topic->topic_id);
+	n = MemoryContextAlloc(mk_xact_context(), sizeof(MkOutputNote));
+	n->output = before != NULL ? before->output : mk_output_new(&like);
+	n->first = before != NULL ? before->first : sequence;
+	n->last = sequence;
+	mk_xact_note(&mk_output_kind, n);
+
+	/* offsets of a savepoint that was rolled back */
+	while (n->output->nappended > 0 &&
+		   n->output->appended[n->output->nappended - 1].sequence >= sequence)
+		n->output->nappended--;
+	result->stream = &n->output->stream;
+}
+
+void
+mk_producer_appended(MkStream *stream, int64 sequence, int64 offset)
+{
+	MkOutput *o = (MkOutput *) stream;
+
+	if (o->nappended == o->appended_room)
+	{
+		o->appended_room = Max(4, 2 * o->nappended);
+		o->appended = o->appended == NULL
+			? MemoryContextAlloc(mk_xact_context(),
+								 o->appended_room * sizeof(MkAppended))
+			: repalloc_huge(o->appended, o->appended_room * sizeof(MkAppended));
+	}
+	o->appended[o->nappended].sequence = sequence;
+	o->appended[o->nappended++].offset = offset;
+}
+
+void
+mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
+{
+	bool is_fresh;
+	MkProducerNote *before = mk_producer_note(producer, &is_fresh);
+	MkProducerNote *n;
+	int32 last = before->begins ? before->epoch
+		: before->use->began    ? 0
+								: before->row.epoch;
+
+	if (last == PG_INT32_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("epochs of producer \"%s\" are used up", producer),
+				 errhint("Use another producer name.")));
+	n = mk_producer_copy(before);
+	if (n->is_new && !n->begins)
+		n->row.producer_id = mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
+	n->begins = true;
+	n->epoch = last + 1;
+	mk_xact_note(&mk_producer_kind, n);
+	*producer_id = n->row.producer_id;
+	*epoch = n->epoch;
+}
+
+bool
+mk_producer_counts(const MkProducerRow *producer, const MkProduced *row)
+{
+	return row->epoch == producer->epoch && !mk_has_expired(row);
+}
+
+bool
+mk_producer_find(const char *producer, MkProducerRow *row)
+{
+	if (!mk_produced_producer(producer, row))
+		return false;
+	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
+		mk_role_check_owner(NameStr(row->owner), GetUserId(), "producer",
+							producer);
+	return true;
+}
