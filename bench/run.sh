@@ -4,7 +4,7 @@
 # without it, on a private server in a temporary folder, with fsync on.
 #
 # The rows: send, batch, async, fetch, size, snapshot, consume, members, lag,
-# commits; all of them where none is given.
+# commits, numbered, appended, outbox; all of them where none is given.
 #
 #   ROUNDS=7              rounds, five at least for figures that count
 #   SECONDS_PER_ROUND=2   how long each contender runs in a round
@@ -13,6 +13,7 @@
 #   PINNED=1000000        records sent under the old snapshot in "snapshot"
 #   WAITING=1000000       records that wait for the consumers in "consume"
 #   COMMITS=200000        of offsets under the old snapshot in "commits"
+#   APPENDED=1000000      sequences under the old snapshot in "appended"
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL (PgQ is left out if not in it)
 #   KEEP=1                keep the temporary folder
@@ -38,8 +39,10 @@ SMALL=${SMALL:-100000}
 PINNED=${PINNED:-1000000}
 WAITING=${WAITING:-1000000}
 COMMITS=${COMMITS:-200000}
+APPENDED=${APPENDED:-1000000}
 SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
-ROWS=(send batch async fetch size snapshot consume members lag commits)
+ROWS=(send batch async fetch size snapshot consume members lag commits
+    numbered appended outbox)
 
 # 200 bytes that bytea takes as they are
 VALUE=$(printf '0123456789%.0s' {1..20})
@@ -63,6 +66,15 @@ run() {
         server_die "a client of pgbench failed"
     fi
     sed -n 's/^tps = \([0-9.]*\).*/\1/p' <<<"$output"
+}
+
+# run_simple SCRIPT OPTION ...: the same for one client, where names are
+# variables; at least a transaction
+run_simple() {
+    local script=$1
+    shift
+    as_user "$PG_BINDIR/pgbench" -n -f "bench/$script.sql" -t 2 "$@" 2>/dev/null |
+        sed -n 's/^tps = \([0-9.]*\).*/\1/p'
 }
 
 # round NUMBER COMMAND ...: runs commands, each in a string that begins with
@@ -509,6 +521,88 @@ row_commits() {
         done
     done
     release_snapshot
+}
+
+# numbered: sends of producers that nobody has used yet
+numbered() {
+    runs=$((${runs:-0} + 1))
+    run send_numbered 8 -D topic=numbered -D sequence=-1 -D run="$runs"
+}
+
+row_numbered() {
+    local mode
+    topic numbered 8
+    for mode in on off; do
+        export PGOPTIONS="-c synchronous_commit=$mode"
+        compete 'ours numbered' \
+            'plain run send_partition 8 -D topic=numbered -D sequence=-1'
+        unset PGOPTIONS
+        report "send, 8 producers, fsync wait $mode" 'send' 0.75 ours plain
+    done
+}
+
+# appended SEQUENCE: goes on after it
+appended() {
+    local last
+    last=$(server_psql -At -c "SELECT last_sequence
+        FROM minikafka.producer_state('appending')")
+    run append_numbered 1 -D topic=appended -D sequence="${last:--1}"
+}
+
+# APPENDED sequences, 100 to a transaction
+append_pinned() {
+    server_psql -q <<SQL
+DO \$\$
+DECLARE
+    next bigint := coalesce((SELECT last_sequence + 1
+        FROM minikafka.producer_state('appending')), 0);
+BEGIN
+    FOR i IN 1..$APPENDED / 100 LOOP
+        PERFORM minikafka.append('appended', 0, 'k', '$VALUE',
+            producer => 'appending', sequence => next + k)
+            FROM generate_series(0, 99) AS k;
+        next := next + 100;
+        COMMIT;
+    END LOOP;
+END \$\$;
+SQL
+}
+
+row_appended() {
+    local when mode holder
+    make_control
+    topic appended 1
+    in_control topic appended 1
+    hold_snapshot
+    append_pinned
+    in_control append_pinned
+    for mode in on off; do
+        export PGOPTIONS="-c synchronous_commit=$mode"
+        compete "ours appended" "control in_control appended"
+        unset PGOPTIONS
+        report "append, snapshot, fsync wait $mode" 'no snapshot' 0.95 \
+            ours control
+    done
+    release_snapshot
+}
+
+row_outbox() {
+    topic outbox 1
+    server_psql -q <<'SQL'
+CREATE TABLE bench.sent (id integer PRIMARY KEY, customer text, amount numeric,
+    placed_at timestamptz, note text);
+CREATE TRIGGER outbox AFTER INSERT ON bench.sent
+    FOR EACH ROW EXECUTE FUNCTION minikafka.outbox('outbox', 'id');
+CREATE TABLE bench.logged (LIKE bench.sent INCLUDING ALL);
+CREATE TABLE bench.log (id bigserial PRIMARY KEY, row jsonb);
+CREATE FUNCTION bench.log() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN INSERT INTO bench.log (row) VALUES (to_jsonb(NEW)); RETURN NULL; END';
+CREATE TRIGGER log AFTER INSERT ON bench.logged
+    FOR EACH ROW EXECUTE FUNCTION bench.log();
+SQL
+    compete 'ours run_simple outbox -D table=bench.sent' \
+        'plpgsql run_simple outbox -D table=bench.logged'
+    report 'outbox(), INSERT of 100,000' 'plpgsql' 2 ours plpgsql 100000
 }
 
 # ---------------------------------------------------------------------------
