@@ -1,24 +1,28 @@
 #!/usr/bin/env bash
 #
-# Checks that each of Kafka's cases of consumer groups is named by a test, as
-# "Kafka case G07" or "Kafka cases G07, G11", or is in doc/kafka-cases.md with
-# the reason why not; and not in both.
+# Checks that each of Kafka's cases of consumer groups and of producers is named
+# by a test, as "Kafka case G07" or "Kafka cases G07, G11", or is in
+# doc/kafka-cases.md with the reason why not; and not in both.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Assignors, the group protocol, committed offsets.
+# Assignors, the group protocol, committed offsets; idempotent producers,
+# transactions.
 cases="
 A01 A02 A04 A05 A07 A08 A10 A11 A12 A13 A14 A16 A17 A19 A20 A22 A23 A25 A26 A28
 A29 A31 A32
 G01 G02 G04 G05 G07 G08 G10 G11 G13 G14 G16 G17 G19 G20 G22 G23 G25 G26 G28 G29
 G31 G32 G34 G35 G37 G38
 O01 O02 O04 O05 O07 O08 O10 O11 O13 O14 O16 O17 O19 O20 O22 O23 O25 O26 O28 O29
+I01 I02 I03 I04 I05 I07 I08 I10 I11 I13 I14 I16 I17 I19 I20 I22 I23
+T01 T02 T04 T05 T07 T08 T10 T11 T13 T14 T16 T17 T19 T20 T22 T23 T25 T26 T28 T29
+T31 T32 T34
 "
 
 tested=$(grep -rhE 'Kafka cases? ' test/unit test/sql test/specs test/pgtap test/t |
-    grep -oE '\b[AGO][0-9]{2}\b' | sort -u)
-untested=$(sed -n 's/^| \([AGO][0-9][0-9]\) |.*/\1/p' doc/kafka-cases.md | sort -u)
+    grep -oE '\b[AGOIT][0-9]{2}\b' | sort -u)
+untested=$(sed -n 's/^| \([AGOIT][0-9][0-9]\) |.*/\1/p' doc/kafka-cases.md | sort -u)
 
 status=0
 fail() {

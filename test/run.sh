@@ -107,9 +107,25 @@ show_logs() {
     fi
 }
 
+# Node and its module pg, for an example: as Debian has them, or, where another
+# nodejs is installed that node-pg does not go with, from npm.  Without them the
+# test says so.
+install_node() {
+    local log=$SERVER_DIR/node.log
+    if ! (server_install nodejs node-pg) >"$log" 2>&1 &&
+        command -v npm >/dev/null; then
+        as_user npm install --silent --no-audit --no-fund \
+            --prefix "$SERVER_DIR/npm" pg >>"$log" 2>&1 || true
+        export NODE_PATH=$SERVER_DIR/npm/node_modules
+    fi
+}
+
 server_packages postgresql-%-pgtap libtap-parser-sourcehandler-pgtap-perl \
-    libipc-run-perl perl pgbouncer
+    libipc-run-perl perl pgbouncer python3-psycopg2
 server_copy
+if [[ " $ONLY " == *' t '* && $(files t .t) == */025_examples.t* ]]; then
+    install_node
+fi
 server_build STRICT=1
 # Prepared transactions are off by default, and tested.
 server_start 'max_prepared_transactions = 10'

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(107);
+SELECT plan(116);
 
 -- As API.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -27,6 +27,8 @@ INSERT INTO contract VALUES
 	('append', 'topic text, partition integer, key text, value text, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
 	('append', 'topic text, partition integer, key text, value jsonb, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
 	('append', 'topic text, partition integer, key bytea, value bytea, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
+	('init_producer', 'producer text, OUT producer_id bigint, OUT epoch integer', 'record', 'v', 'u'),
+	('producer_state', 'producer text', 'TABLE(topic text, partition integer, epoch integer, last_sequence bigint, last_offset bigint)', 's', 'u'),
 	('last_sent', 'OUT topic text, OUT partition integer, OUT base_offset bigint, OUT records bigint', 'SETOF record', 'v', 'u'),
 	('fetch', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record', 's', 'r'),
 	('fetch_text', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_text', 's', 'r'),
@@ -57,6 +59,7 @@ INSERT INTO contract VALUES
 	-- for the views of groups
 	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),
 	('group_commits', 'group_id text', 'TABLE(topic text, partition integer, "offset" bigint, metadata text, committed_at timestamp with time zone, member_id text, generation integer)', 's', 'u'),
+	('inbox_accept', 'consumer text, event_id text, payload bytea DEFAULT NULL::bytea', 'boolean', 'v', 'u'),
 	-- a procedure has no result
 	('wait_for_records', 'IN group_id text, IN member_id text, IN max_wait interval', NULL, 'v', 'u');
 
@@ -77,9 +80,10 @@ SELECT results_eq(
 	'there is no other function');
 SELECT is(kind, 'p'::"char", 'wait_for_records is a procedure') FROM found WHERE name = 'wait_for_records';
 SELECT set_eq($$SELECT name FROM found WHERE kind <> 'f'$$, ARRAY['wait_for_records'], 'all others are functions');
+SELECT set_eq($$SELECT name FROM found WHERE result = 'trigger'$$, ARRAY['outbox', 'refuse_write'], 'the trigger functions');
 -- what is not built yet is not there, rather than there and without effect
 SELECT hasnt_function('minikafka', name, name || '() is not there yet')
-FROM unnest(ARRAY['init_producer', 'producer_state', 'inbox_accept', 'outbox', 'maintain', 'expire', 'compact', 'latest']) name;
+FROM unnest(ARRAY['maintain', 'expire', 'compact', 'latest']) name;
 
 -- the row types
 SELECT results_eq(
@@ -128,6 +132,15 @@ SELECT lives_ok($$SELECT minikafka.send('resolved', row_to_json(row(1)), 'k')$$,
 SELECT lives_ok($$SELECT minikafka.send_many('resolved', ARRAY['a'])$$, 'send_many of literals');
 SELECT lives_ok($$SELECT minikafka.append('resolved', 0, 'k', 'v')$$, 'append of literals');
 SELECT lives_ok($$SELECT minikafka.append('resolved', 0, NULL, NULL)$$, 'append of NULLs');
+SELECT lives_ok($$SELECT minikafka.send('resolved', 'a', 'k', producer => 'p', sequence => 0)$$, 'send of an int sequence');
+SELECT lives_ok($$SELECT minikafka.send('resolved', 'a', 'k', NULL, NULL, 'p', '1', '0')$$, 'send of eight literals');
+SELECT lives_ok($$SELECT minikafka.send('resolved', '\x00'::bytea, 'k', producer => 'p', sequence => 2, epoch => 0)$$, 'send of bytea, with a sequence');
+SELECT lives_ok($$SELECT minikafka.append('resolved', 0, 'k', 'v', NULL, 'p', 3, 0)$$, 'append of eight arguments');
+SELECT lives_ok($$SELECT minikafka.append('resolved', 0, 'k', 'v', producer => 'p', sequence => 4)$$, 'append of an int sequence');
+SELECT lives_ok($$SELECT producer_id, epoch FROM minikafka.init_producer('r'::varchar)$$, 'columns of init_producer()');
+SELECT lives_ok($$SELECT topic, partition, epoch, last_sequence, last_offset FROM minikafka.producer_state(producer => 'p')$$, 'columns of producer_state()');
+SELECT lives_ok($$SELECT minikafka.inbox_accept('c', 'e', '\x00')$$, 'inbox_accept of literals');
+SELECT lives_ok($$SELECT minikafka.inbox_accept('c'::varchar, 'f'::varchar)$$, 'inbox_accept of varchar');
 SELECT lives_ok($$SELECT minikafka.fetch('resolved', 0, 0)$$, 'fetch of int literals');
 SELECT lives_ok($$SELECT minikafka.commit_offset('g', 'resolved', 0, 0)$$, 'commit_offset of int literals');
 SELECT lives_ok($$SELECT minikafka.delete_records('resolved', 0, -1)$$, 'delete_records of int literals');

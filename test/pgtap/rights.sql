@@ -2,7 +2,7 @@
 -- Rights: who may call what, who sees what
 --
 BEGIN;
-SELECT plan(384);
+SELECT plan(473);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -38,9 +38,9 @@ SELECT set_eq(
 	'{}'::text[], 'nobody may write to a view');
 SET ROLE tap_nothing;
 SELECT throws_ok(format('SELECT FROM minikafka.%I', t), '42501', NULL, 'catalog table is not readable: ' || t)
-FROM unnest(ARRAY['topic', 'partition', 'segment', 'consumer_group', 'group_grant', 'group_member', 'group_assignment', 'group_progress', 'member_heartbeat']) t;
+FROM unnest(ARRAY['topic', 'partition', 'segment', 'consumer_group', 'group_grant', 'group_member', 'group_assignment', 'group_progress', 'member_heartbeat', 'producer', 'producer_progress', 'inbox_consumer', 'inbox']) t;
 SELECT throws_ok(format('SELECT nextval(%L)', 'minikafka.' || s), '42501', NULL, 'sequence is not usable: ' || s)
-FROM unnest(ARRAY['topic_id', 'group_no', 'member_no']) s;
+FROM unnest(ARRAY['topic_id', 'group_no', 'member_no', 'producer_id', 'inbox_consumer_consumer_no_seq']) s;
 SELECT throws_ok($$SELECT minikafka.create_topic('tap')$$, '42501', 'permission denied to create topic "tap"',
 	'create_topic takes CREATE on schema minikafka_topics');
 RESET ROLE;
@@ -71,6 +71,8 @@ INSERT INTO calls VALUES
 	($$minikafka.append('tap', 0, 'k', 'v')$$, '{INSERT}'),
 	($$minikafka.append('tap', 0, 'k', '1'::jsonb)$$, '{INSERT}'),
 	($$minikafka.append('tap', 0, 'k'::bytea, 'v'::bytea)$$, '{INSERT}'),
+	($$minikafka.send('tap', 'v', 'k', producer => 'tap ' || current_user, sequence => 0)$$, '{INSERT}'),
+	($$minikafka.append('tap', 0, 'k', 'v', producer => 'tap append ' || current_user, sequence => 0)$$, '{INSERT}'),
 	($$minikafka.partition_for_key('tap', 'k'::text)$$, '{INSERT,SELECT}'),
 	($$minikafka.partition_for_key('tap', 'k'::bytea)$$, '{INSERT,SELECT}'),
 	($$minikafka.fetch('tap', 0, 0)$$, '{SELECT}'),
@@ -259,6 +261,62 @@ SELECT pg_temp.tap_check_views(false);
 SET ROLE tap_nothing;
 SELECT pg_temp.tap_check_views(false);
 RESET ROLE;
+
+-- Producers and inbox consumers: the role that used the name first.  Nobody else
+-- can be granted it, other than as a member of that role.
+GRANT INSERT ON minikafka_topics.tap TO tap_select, tap_granted;
+INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized)
+VALUES ('tap producer', nextval('minikafka.producer_id'), 'tap_select', 0, true);
+INSERT INTO minikafka.producer_progress (producer_id, topic_id, partition, epoch, last_sequence, first_sequence, first_offset, sent_at)
+SELECT currval('minikafka.producer_id'), topic_id, 0, 0, 0, 0, 0, now()
+FROM minikafka.topic WHERE rel = 'minikafka_topics.tap'::regclass;
+INSERT INTO minikafka.inbox_consumer (consumer, owner) VALUES ('tap consumer', 'tap_select');
+CREATE TEMP TABLE name_calls (call text, needs text, refusal text);
+INSERT INTO name_calls VALUES
+	($$minikafka.append('tap', 0, 'k', 'v', producer => 'tap producer', sequence => 0)$$, 'use', 'permission denied for producer "tap producer"'),
+	($$minikafka.send('tap', 'v', 'k', producer => 'tap producer', sequence => 0, partition => 0)$$, 'use', 'permission denied for producer "tap producer"'),
+	($$minikafka.send('tap', 'v', 'k', producer => 'tap producer', sequence => 0, partition => 1)$$, 'use', 'permission denied for producer "tap producer"'),
+	($$minikafka.init_producer('tap producer')$$, 'use', 'permission denied for producer "tap producer"'),
+	($$minikafka.producer_state('tap producer')$$, 'see', 'permission denied for producer "tap producer"'),
+	($$minikafka.inbox_accept('tap consumer', 'event ' || current_user)$$, 'use', 'permission denied for inbox consumer "tap consumer"'),
+	-- anybody may begin one, and ask for one that is not there
+	($$minikafka.init_producer('tap begins ' || current_user)$$, 'any', NULL),
+	($$minikafka.producer_state('tap no producer')$$, 'any', NULL),
+	($$minikafka.inbox_accept('tap begins ' || current_user, 'event')$$, 'any', NULL);
+CREATE TEMP VIEW name_matrix AS
+SELECT r.rolename, call, refusal, format('SELECT %s', call) AS sql, needs = ANY (r.may) AS may
+FROM name_calls, (VALUES
+	('tap_select', '{use,see,any}'::text[]), ('tap_member', '{use,see,any}'), ('tap_monitor', '{see,any}'),
+	('tap_granted', '{any}'), ('tap_owner', '{any}'), ('tap_insert', '{any}'), ('tap_nothing', '{any}')) r(rolename, may);
+GRANT SELECT ON name_matrix TO PUBLIC;
+CREATE FUNCTION pg_temp.tap_check_names() RETURNS SETOF text LANGUAGE sql AS $$
+SELECT CASE WHEN may THEN lives_ok(sql, rolename || ' may ' || call)
+	-- the right to the topic comes first
+	ELSE throws_ok(sql, '42501', CASE WHEN rolename IN ('tap_monitor', 'tap_nothing') AND call ~ 'send|append'
+		THEN 'permission denied for topic "tap"' ELSE refusal END, rolename || ' may not ' || call) END
+FROM name_matrix WHERE rolename = current_user
+$$;
+SET ROLE tap_select;
+SELECT pg_temp.tap_check_names();
+SET ROLE tap_member;
+SELECT pg_temp.tap_check_names();
+SET ROLE tap_monitor;
+SELECT pg_temp.tap_check_names();
+SET ROLE tap_granted;
+SELECT pg_temp.tap_check_names();
+SET ROLE tap_owner;
+SELECT pg_temp.tap_check_names();
+SET ROLE tap_insert;
+SELECT pg_temp.tap_check_names();
+SET ROLE tap_nothing;
+SELECT pg_temp.tap_check_names();
+-- the right comes before what else may be wrong with a call
+SET ROLE tap_insert;
+SELECT throws_ok($$SELECT minikafka.append('tap', 0, 'k', 'v', producer => 'tap producer', sequence => 7)$$, '42501', NULL, 'no right: nothing is told of the sequence');
+SELECT throws_ok($$SELECT minikafka.append('tap', 0, 'k', 'v', producer => 'tap producer', sequence => 0, epoch => 7)$$, '42501', NULL, 'nor of the epoch');
+SELECT throws_ok($$SELECT minikafka.inbox_accept('tap consumer', 'event tap_select', 'other')$$, '42501', NULL, 'nor of the event');
+RESET ROLE;
+SELECT lives_ok(sql, 'a superuser may ' || call) FROM name_matrix WHERE rolename = 'tap_select' AND call LIKE '%tap producer%';
 
 -- The owner drops it, and a member of the owner may too
 SET ROLE tap_owner;

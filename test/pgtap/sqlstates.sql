@@ -2,7 +2,7 @@
 -- Errors: the SQLSTATE of each kind
 --
 BEGIN;
-SELECT plan(162);
+SELECT plan(197);
 SELECT minikafka.create_topic('tap', 2, max_message_bytes => 10);
 CREATE TABLE minikafka_topics.tap_table ();
 
@@ -43,7 +43,6 @@ SELECT throws_ok($$SELECT minikafka.create_topic('new', retention => '1 day')$$,
 SELECT throws_ok($$SELECT minikafka.create_topic('new', retention_bytes => 1)$$, '0A000', NULL, 'retention_bytes');
 SELECT throws_ok($$SELECT minikafka.create_topic('new', cleanup_policy => 'compact')$$, '0A000', NULL, 'compact');
 SELECT throws_ok($$SELECT minikafka.create_topic('new', min_insync_replicas => 2)$$, '0A000', NULL, 'min_insync_replicas');
-SELECT throws_ok($$SELECT minikafka.send('tap', 'v', 'k', producer => 'p', sequence => 0)$$, '0A000', NULL, 'producer');
 SELECT throws_ok($$SELECT minikafka.send('tap_table', 'v')$$, '0A000', NULL, 'a table that is no topic');
 -- 42501
 SELECT throws_ok($$DELETE FROM minikafka_topics.tap$$, '42501', 'cannot write to table "minikafka_topics.tap" directly', 'direct write');
@@ -166,6 +165,58 @@ PREPARE TRANSACTION 'tap';
 SELECT is(:'SQLSTATE'::text, '0A000', 'PREPARE after a heartbeat');
 \set ON_ERROR_STOP 1
 
+-- Producers and inbox consumers
+SELECT minikafka.append('bytes', 0, 'k', 'v', producer => 'tap', sequence => 0);
+SELECT minikafka.inbox_accept('tap', 'event', 'v');
+BEGIN;
+-- 22023
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap')$$, '22023', 'argument "sequence" must not be null', 'producer without sequence');
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', sequence => 1)$$, '22023', 'arguments "sequence" and "epoch" need argument "producer"', 'sequence without producer');
+SELECT throws_ok($$SELECT minikafka.append('bytes', 0, 'k', 'v', epoch => 0)$$, '22023', NULL, 'epoch without producer');
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', producer => 'tap', sequence => 1)$$, '22023', 'a record of a producer needs a key or a partition', 'neither key nor partition');
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => -1)$$, '22023', NULL, 'Kafka case I19: negative sequence');
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 1, epoch => -1)$$, '22023', NULL, 'negative epoch');
+SELECT throws_ok(format('SELECT minikafka.%s', call), '22023', NULL, call)
+FROM unnest(ARRAY[$$send('bytes', 'v', 'k', producer => '', sequence => 1)$$, $$append('bytes', 0, 'k', 'v', producer => ' ', sequence => 1)$$,
+	$$init_producer('')$$, $$init_producer(NULL)$$, $$init_producer(repeat('p', 256))$$, $$producer_state('')$$, $$producer_state(NULL)$$,
+	$$inbox_accept('', 'e')$$, $$inbox_accept(NULL, 'e')$$, $$inbox_accept('tap', ' ')$$, $$inbox_accept('tap', NULL)$$, $$inbox_accept('tap', repeat('e', 256))$$]) call;
+-- 42501: see rights.sql for who may use a name
+SELECT throws_ok(format('CREATE MATERIALIZED VIEW tap_view AS SELECT * FROM minikafka.%s', call), '42501', NULL, 'security-restricted operation: ' || call)
+FROM unnest(ARRAY[$$send('bytes', 'v', 'k', producer => 'tap', sequence => 0)$$, $$init_producer('tap')$$, $$producer_state('tap')$$, $$inbox_accept('tap', 'event')$$]) call;
+-- MK045
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 5)$$, 'MK045', 'sequence 5 out of order, expected 1', 'a gap');
+SELECT throws_ok($$SELECT minikafka.append('bytes', 0, 'k', 'v', producer => 'tap none', sequence => 5)$$, 'MK045', 'sequence 5 out of order, expected 0', 'the first is not 0');
+-- MK047
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 1, epoch => 1)$$, 'MK047', NULL, 'an epoch that was not begun');
+SELECT throws_ok($$SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap none', sequence => 0, epoch => 1)$$, 'MK047', NULL, 'an unknown producer is at epoch 0');
+-- MK100
+SELECT throws_ok($$SELECT minikafka.inbox_accept('tap', 'event', 'w')$$, 'MK100', 'event "event" was accepted by consumer "tap" with another payload', 'the same event with another payload');
+-- 55000
+SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 1);
+SELECT throws_ok($$SELECT minikafka.append('bytes', 0, 'k', 'v', producer => 'tap', sequence => 1)$$, '55000', 'sequence 1 of producer "tap" has no offset yet', 'append of what the transaction has sent');
+-- 54000
+INSERT INTO minikafka.producer VALUES ('tap last', 0, current_user, 2147483647, true);
+SELECT throws_ok($$SELECT minikafka.init_producer('tap last')$$, '54000', NULL, 'the last epoch');
+ROLLBACK;
+BEGIN READ ONLY;
+-- 25006
+SELECT throws_ok(format('SELECT minikafka.%s', call), '25006', NULL, 'read-only transaction: ' || call)
+FROM unnest(ARRAY[$$send('bytes', 'v', 'k', producer => 'tap', sequence => 0)$$, $$append('bytes', 0, 'k', 'v', producer => 'tap', sequence => 0)$$,
+	$$init_producer('tap')$$, $$inbox_accept('tap', 'event')$$]) call;
+SELECT lives_ok($$SELECT minikafka.producer_state('tap')$$, 'read-only transaction: producer_state');
+ROLLBACK;
+-- at COMMIT
+\set ON_ERROR_STOP 0
+BEGIN;
+SELECT minikafka.init_producer('tap');
+PREPARE TRANSACTION 'tap';
+SELECT is(:'SQLSTATE'::text, '0A000', 'PREPARE after init_producer');
+BEGIN;
+SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 0);
+PREPARE TRANSACTION 'tap';
+SELECT is(:'SQLSTATE'::text, '0A000', 'PREPARE after a repeat');
+\set ON_ERROR_STOP 1
+
 BEGIN;
 -- 25006
 SET TRANSACTION READ ONLY;
@@ -183,4 +234,5 @@ ROLLBACK;
 SELECT minikafka.leave_group(group_id, member_id) FROM minikafka.group_members;
 SELECT minikafka.delete_group(group_id) FROM minikafka.groups;
 SELECT minikafka.drop_topic('tap'), minikafka.drop_topic('bytes');
+DELETE FROM minikafka.producer WHERE producer LIKE 'tap%';
 DROP TABLE minikafka_topics.tap_table;

@@ -16,15 +16,19 @@ EXCEPTION WHEN OTHERS THEN
 	GET STACKED DIAGNOSTICS message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL,
 		hint = PG_EXCEPTION_HINT;
 	IF SQLERRM = 'ok' THEN
+		IF call LIKE '%init_producer(%' THEN
+			detail := regexp_replace(detail, '\d+,', 'ID,');
+		END IF;
 		RETURN 'ok: ' || regexp_replace(detail, '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'UUID');
 	END IF;
 	RETURN concat_ws(' | ', SQLSTATE || ' ' || message, nullif(detail, ''), nullif(hint, ''));
 END $$;
 SET client_min_messages = warning;
 SELECT minikafka.create_topic('known', 2);
-SELECT minikafka.append('known', 0, 'k', '{}'), minikafka.append('known', 1, 'k', '{}');
+SELECT minikafka.append('known', 0, 'k', '{}', producer => 'p', sequence => 0), minikafka.append('known', 1, 'k', '{}');
 SELECT minikafka.commit_offset('group', 'known', 0, 1);
 SELECT minikafka.join_group('members', '{known}', 'm');
+SELECT minikafka.inbox_accept('consumer', 'event', 'v');
 CREATE ROLE regress_grantee;
 
 -- A call that is right, and its arguments.
@@ -38,17 +42,17 @@ INSERT INTO calls (function, arguments) VALUES
 	('partition_for_key', ARRAY[$$'known'::text$$, $$'k'::bytea$$]),
 	('murmur2', ARRAY[$$'k'::bytea$$]),
 	('check_topic', ARRAY[$$'known'::text$$]),
-	('send', ARRAY[$$'known'::text$$, $$'{}'::text$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$]),
-	('send', ARRAY[$$'known'::text$$, $$'{}'::jsonb$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$]),
-	('send', ARRAY[$$'known'::text$$, $$'{}'::json$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$]),
-	('send', ARRAY[$$'known'::text$$, $$'{}'::bytea$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$]),
-	('send', ARRAY[$$'known'::text$$, $$'{}'::bytea$$, $$'k'::bytea$$, $$'{}'::jsonb$$, $$0::int$$]),
+	('send', ARRAY[$$'known'::text$$, $$'{}'::text$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
+	('send', ARRAY[$$'known'::text$$, $$'{}'::jsonb$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
+	('send', ARRAY[$$'known'::text$$, $$'{}'::json$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
+	('send', ARRAY[$$'known'::text$$, $$'{}'::bytea$$, $$'k'::text$$, $$'{}'::jsonb$$, $$0::int$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
+	('send', ARRAY[$$'known'::text$$, $$'{}'::bytea$$, $$'k'::bytea$$, $$'{}'::jsonb$$, $$0::int$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
 	('send_many', ARRAY[$$'known'::text$$, $$'{a}'::text[]$$, $$'{k}'::text[]$$, $$'{NULL}'::jsonb[]$$]),
 	('send_many', ARRAY[$$'known'::text$$, $$'{1}'::jsonb[]$$, $$'{k}'::text[]$$, $$'{NULL}'::jsonb[]$$]),
 	('send_many', ARRAY[$$'known'::text$$, $$'{a}'::bytea[]$$, $$'{k}'::bytea[]$$, $$'{NULL}'::jsonb[]$$]),
-	('append', ARRAY[$$'known'::text$$, $$0::int$$, $$'k'::text$$, $$'v'::text$$, $$'{}'::jsonb$$]),
-	('append', ARRAY[$$'known'::text$$, $$0::int$$, $$'k'::text$$, $$'{}'::jsonb$$, $$'{}'::jsonb$$]),
-	('append', ARRAY[$$'known'::text$$, $$0::int$$, $$'k'::bytea$$, $$'v'::bytea$$, $$'{}'::jsonb$$]),
+	('append', ARRAY[$$'known'::text$$, $$0::int$$, $$'k'::text$$, $$'v'::text$$, $$'{}'::jsonb$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
+	('append', ARRAY[$$'known'::text$$, $$0::int$$, $$'k'::text$$, $$'{}'::jsonb$$, $$'{}'::jsonb$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
+	('append', ARRAY[$$'known'::text$$, $$0::int$$, $$'k'::bytea$$, $$'v'::bytea$$, $$'{}'::jsonb$$, $$'p'::text$$, $$1::bigint$$, $$0::int$$]),
 	('fetch', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$, $$1::int$$, $$1::int$$]),
 	('fetch_text', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$, $$1::int$$, $$1::int$$]),
 	('fetch_json', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$, $$1::int$$, $$1::int$$]),
@@ -74,7 +78,10 @@ INSERT INTO calls (function, arguments) VALUES
 	('delete_group', ARRAY[$$'group'::text$$]),
 	('grant_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
 	('revoke_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
-	('delete_records', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$]);
+	('delete_records', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$]),
+	('init_producer', ARRAY[$$'p'::text$$]),
+	('producer_state', ARRAY[$$'p'::text$$]),
+	('inbox_accept', ARRAY[$$'consumer'::text$$, $$'event'::text$$, $$'v'::bytea$$]);
 
 -- Each argument in turn is replaced by each of these of its type.
 CREATE TABLE replacements (no serial, type text, value text);
@@ -155,21 +162,45 @@ SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$add_partitions('known', 1)$$),
 	($$add_partitions('known', 10001)$$)) v(call);
 
--- Producers are not built yet
+-- A sequence needs its producer, a producer its sequence, and a key or a partition
 SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$send('known', 'v', 'k', producer => 'p')$$),
-	($$send('known', 'v', 'k', sequence => 0)$$),
+	($$send('known', 'v', 'k', producer => 'p', epoch => 0)$$),
+	($$send('known', 'v', 'k', sequence => 1)$$),
 	($$send('known', 'v', 'k', epoch => 0)$$),
-	($$send('known', 'v', 'k', producer => 'p', sequence => 0, epoch => 0)$$),
+	($$send('known', 'v', 'k', sequence => 1, epoch => 0)$$),
+	($$send('known', 'v', producer => 'p', sequence => 1)$$),
+	($$send('known', 'v', producer => 'p', sequence => 1, epoch => 0)$$),
 	($$send('known', '1'::jsonb, 'k', producer => 'p')$$),
-	($$send('known', '1'::json, 'k', sequence => 0)$$),
+	($$send('known', '1'::jsonb, producer => 'p', sequence => 1)$$),
+	($$send('known', '1'::json, 'k', sequence => 1)$$),
+	($$send('known', '1'::json, producer => 'p', sequence => 1)$$),
 	($$send('known', 'v'::bytea, 'k', epoch => 0)$$),
+	($$send('known', 'v'::bytea, NULL::text, producer => 'p', sequence => 1)$$),
 	($$send('known', 'v'::bytea, 'k'::bytea, producer => 'p')$$),
+	($$send('known', 'v'::bytea, producer => 'p', sequence => 1)$$),
+	-- an empty key is a key
+	($$send('known', 'v', '', producer => 'p', sequence => 0)$$),
 	($$append('known', 0, 'k', 'v', producer => 'p')$$),
-	($$append('known', 0, 'k', '1'::jsonb, sequence => 0)$$),
-	($$append('known', 0, 'k'::bytea, 'v'::bytea, epoch => 0)$$)) v(call);
+	($$append('known', 0, 'k', '1'::jsonb, sequence => 1)$$),
+	($$append('known', 0, 'k'::bytea, 'v'::bytea, epoch => 0)$$),
+	($$append('known', 0, NULL, 'v', producer => 'p', sequence => 1)$$),
+	-- in order, and not
+	($$send('known', 'v', partition => 0, producer => 'p', sequence => 2)$$),
+	($$send('known', 'v', partition => 0, producer => 'p', sequence => 0)$$),
+	($$send('known', 'v', partition => 1, producer => 'p', sequence => 1)$$),
+	($$send('known', 'v', partition => 0, producer => 'P', sequence => 1)$$),
+	($$append('known', 0, 'k', 'v', producer => 'p', sequence => 2)$$),
+	($$append('known', 0, 'k', 'v', producer => 'p', sequence => 0)$$),
+	($$append('known', 1, 'k', 'v', producer => 'p', sequence => 1)$$),
+	($$append('known', 0, 'k', 'v', producer => 'p', sequence => 2147483648, epoch => 0)$$),
+	-- what is wrong with the record comes first
+	($$send('known', repeat('v', 2000000), partition => 0, producer => 'p', sequence => 5)$$),
+	($$send('known', 'v', partition => 2, producer => 'p', sequence => 5)$$),
+	($$send('known', 'v', headers => '[1]', partition => 0, producer => 'p', sequence => 5)$$),
+	($$outbox()$$)) v(call);
 
--- Names of groups, members and instances: any text of 1 to 255 bytes that is not
+-- Names of groups, members, instances, producers, inbox consumers and events: any text of 1 to 255 bytes that is not
 -- all blank; case, blanks and signs count
 CREATE TABLE ids (no serial, id text);
 INSERT INTO ids (id) VALUES ('M'), ('m-1.2_3'), (' m'), ('m '), ('a"b''c;d'), ('1'), ('NULL'),
@@ -195,7 +226,9 @@ FROM ids, (VALUES ('join_group(%L, ''{known}'')'), ('join_group(''g'', ''{known}
 	('pause(%L, ''m'', ''known'', 0)'), ('pause(''members'', %L, ''known'', 0)'),
 	('resume(%L, ''m'', ''known'', 0)'), ('resume(''members'', %L, ''known'', 0)'),
 	('reset_offsets(%L, ''known'', ''latest'')'), ('delete_group(%L)'), ('group_is_visible(%L)'),
-	('grant_group(%L, ''regress_grantee'')'), ('revoke_group(%L, ''regress_grantee'')')) v(function)
+	('grant_group(%L, ''regress_grantee'')'), ('revoke_group(%L, ''regress_grantee'')'),
+	('send(''known'', ''v'', ''k'', producer => %L, sequence => 0)'), ('append(''known'', 0, ''k'', ''v'', producer => %L, sequence => 0)'),
+	('init_producer(%L)'), ('producer_state(%L)'), ('inbox_accept(%L, ''e'')'), ('inbox_accept(''c'', %L)')) v(function)
 GROUP BY function ORDER BY function COLLATE "C";
 
 -- Settings of members, and topics
@@ -232,17 +265,19 @@ SELECT target, pg_temp.answer(format('minikafka.reset_offsets(%L, %L, %L)', 'gro
 	'timestamp:2000-01-01']) target;
 
 -- Read-only transactions: nothing that has an effect
-CREATE TABLE group_calls (no serial, call text);
-INSERT INTO group_calls (call) VALUES
+CREATE TABLE effects (no serial, call text);
+INSERT INTO effects (call) VALUES
 	($$join_group('members', '{known}', 'n')$$), ($$leave_group('members', 'm')$$), ($$heartbeat('members', 'm')$$),
 	($$poll('members', 'm')$$), ($$poll_text('members', 'm')$$), ($$poll_json('members', 'm')$$), ($$commit('members', 'm')$$),
 	($$commit_offset('members', 'known', 0, 0, member_id => 'm')$$), ($$seek('members', 'm', 'known', 0, 0)$$),
 	($$pause('members', 'm', 'known', 0)$$), ($$resume('members', 'm', 'known', 0)$$),
 	($$reset_offsets('group', 'known', 'latest')$$), ($$delete_group('group')$$),
 	($$grant_group('group', 'regress_grantee')$$), ($$revoke_group('group', 'regress_grantee')$$),
-	($$assignment('members', 'm')$$), ($$committed('group', 'known', 0)$$), ($$lag('group')$$), ($$group_is_visible('group')$$);
+	($$assignment('members', 'm')$$), ($$committed('group', 'known', 0)$$), ($$lag('group')$$), ($$group_is_visible('group')$$),
+	($$send('known', 'v', 'k', producer => 'p', sequence => 0)$$), ($$append('known', 0, 'k', 'v', producer => 'p', sequence => 0)$$),
+	($$init_producer('p')$$), ($$inbox_accept('consumer', 'event')$$), ($$producer_state('p')$$);
 BEGIN READ ONLY;
-SELECT call, pg_temp.answer('minikafka.' || call) FROM group_calls ORDER BY no;
+SELECT call, pg_temp.answer('minikafka.' || call) FROM effects ORDER BY no;
 SELECT group_id FROM minikafka.groups WHERE group_id IN ('group', 'members') ORDER BY 1;
 COMMIT;
 BEGIN READ ONLY;
@@ -250,7 +285,7 @@ CALL minikafka.wait_for_records('members', 'm', '0');
 COMMIT;
 
 -- Security-restricted operations: nothing at all
-INSERT INTO group_calls (call) VALUES ($$try_offsets('known', 0)$$);
+INSERT INTO effects (call) VALUES ($$try_offsets('known', 0)$$);
 CREATE TABLE bait (x int);
 INSERT INTO bait VALUES (1);
 CREATE FUNCTION hook(x int) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT x';
@@ -266,7 +301,7 @@ CREATE OR REPLACE FUNCTION hook(x int) RETURNS int LANGUAGE plpgsql IMMUTABLE AS
 DECLARE
 	c text;
 BEGIN
-	FOR c IN SELECT call FROM public.group_calls ORDER BY no LOOP
+	FOR c IN SELECT call FROM public.effects ORDER BY no LOOP
 		RAISE WARNING '% -> %', c, public.try('SELECT minikafka.' || c);
 	END LOOP;
 	RAISE WARNING '%', public.try($q$CALL minikafka.wait_for_records('members', 'm', '0')$q$);
@@ -302,15 +337,21 @@ SELECT topic, partitions, partitioner, max_message_bytes FROM minikafka.topics;
 SELECT partition, log_start_offset, end_offset FROM minikafka.partitions ORDER BY 1;
 SELECT partition, committed_offset FROM minikafka.lag('group') ORDER BY 1;
 SELECT group_id, generation, members FROM minikafka.groups WHERE group_id IN ('group', 'members', 'new', 'unknown') ORDER BY 1;
+SELECT * FROM minikafka.producer_state('p');
+SELECT producer, owner = current_user AS own, epoch FROM minikafka.producer WHERE producer IN ('p', 'P', 'unknown', 'M') ORDER BY 1;
+SELECT consumer, event_id FROM minikafka.inbox JOIN minikafka.inbox_consumer USING (consumer_no) ORDER BY 1, 2;
 SELECT * FROM minikafka.check_topic('known');
 
 SELECT minikafka.drop_topic('known');
-DROP TABLE calls, replacements, ids, group_calls, bait CASCADE;
+DROP TABLE calls, replacements, ids, effects, bait CASCADE;
 DROP FUNCTION hook(int), try(text);
 DROP ROLE regress_grantee;
 
--- no group stays for other tests, nor its generation
+-- no group stays for other tests, nor its generation; nor a producer, nor an event
 SET minikafka.clock_offset = 100000000;
 DO 'BEGIN PERFORM minikafka.delete_group(group_id) FROM minikafka.groups; END';
 RESET minikafka.clock_offset;
 DELETE FROM minikafka.consumer_group;
+DELETE FROM minikafka.producer;
+DELETE FROM minikafka.inbox;
+DELETE FROM minikafka.inbox_consumer;

@@ -6,6 +6,7 @@ SELECT minikafka.create_topic('member', 1);
 SELECT minikafka.send('member', 'v');
 SELECT minikafka.join_group('group', '{member}', 'm');
 SELECT "offset", value FROM minikafka.poll_text('group', 'm');
+SELECT minikafka.append('member', 0, 'k', 'v', producer => 'p', sequence => 0), minikafka.inbox_accept('c', 'e');
 
 -- the three schemas are members, topics and their tables are not
 SELECT nspname FROM pg_namespace n
@@ -41,6 +42,10 @@ SELECT minikafka.join_group('group', '{member}', 'n');
 SELECT * FROM minikafka.assignment('group', 'n');
 SELECT "offset", value FROM minikafka.poll_text('group', 'n');
 SELECT minikafka.heartbeat('group', 'm');
+-- and so are producers and inbox consumers
+SELECT minikafka.append('member', 0, 'k', 'v', producer => 'p', sequence => 1);
+SELECT minikafka.append('member', 0, 'k', 'v', producer => 'p', sequence => 0);
+SELECT minikafka.inbox_accept('c', 'e'), minikafka.inbox_accept('c', 'e');
 SELECT minikafka.drop_topic('member');
 -- without topics there is nothing to keep it
 DROP EXTENSION minikafka;
@@ -62,8 +67,15 @@ SELECT * FROM pg_temp.fetch('member', 0, 0, 1, 1) AS t(topic text, partition int
 	ts timestamptz, key bytea, value bytea, headers jsonb);
 \echo :LAST_ERROR_SQLSTATE
 CREATE EXTENSION minikafka;
--- the setting that it has, and that no other can be invented
+-- the settings that it has, and that no other can be invented
 SHOW minikafka.clock_offset;
+SHOW minikafka.producer_expiry;
+SET minikafka.producer_expiry = 0;
+SET minikafka.producer_expiry = '1d';
+SHOW minikafka.producer_expiry;
+RESET minikafka.producer_expiry;
+-- and that not everybody may change
+SELECT name, context FROM pg_settings WHERE name LIKE 'minikafka.%' ORDER BY 1;
 SET minikafka.no_such_setting = 1;
 -- the script is for CREATE EXTENSION only
 CREATE EXTENSION minikafka;

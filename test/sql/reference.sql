@@ -19,9 +19,16 @@ SELECT format('p%s: %s', partition, string_agg(key || '@' || "offset", ' ' ORDER
 FROM generate_series(0, 2) p CROSS JOIN LATERAL minikafka.fetch_text('orders', p, 0)
 GROUP BY partition ORDER BY partition;
 
--- D03: one record more
+-- D03: one record more, which its producer sends three times, as if it did not
+-- know what became of the first attempts
 SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'orders';
-SELECT minikafka.send('orders', 'order-9', 'bob');
+SELECT sum(end_offset) AS before, 0 AS attempts FROM minikafka.partitions WHERE topic = 'orders' \gset
+SELECT :attempts + count(minikafka.send('orders', 'order-9', 'bob', producer => 'p1', sequence => 0)) AS attempts \gset
+SELECT :attempts + count(minikafka.send('orders', 'order-9', 'bob', producer => 'p1', sequence => 0)) AS attempts \gset
+SELECT :attempts + count(minikafka.send('orders', 'order-9', 'bob', producer => 'p1', sequence => 0)) AS attempts \gset
+SELECT format('idempotent send, %s attempts: one record %s, log %s -> %s', :'attempts',
+	(SELECT string_agg(format('p%s@%s', partition, base_offset), ' ') FROM minikafka.last_sent()),
+	:'before', (SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'orders'));
 SELECT partition, "offset", value FROM minikafka.fetch_text('orders', 0, 2);
 SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'orders';
 
@@ -64,6 +71,14 @@ SELECT format('lag before commit {%s}, after commit {%s}', :'before',
 	string_agg(format('%s: %s', partition, lag), ', ' ORDER BY partition))
 FROM minikafka.lag('billing');
 
+-- D10: out of order.  There the last is refused too; here it is acknowledged, by
+-- the offset that it got
+SELECT minikafka.append('orders', 1, NULL, 'v', producer => 'p2', sequence => 5);
+BEGIN;
+SELECT minikafka.append('orders', 1, NULL, 'v' || sequence, producer => 'p2', sequence => sequence)
+FROM unnest('{0, 1, 0}'::bigint[]) sequence;
+ROLLBACK;
+
 -- D11: outside the log
 SELECT minikafka.commit_offset('mailing', 'orders', 2, -1);
 SELECT minikafka.commit_offset('mailing', 'orders', 2, 999);
@@ -79,6 +94,8 @@ SELECT minikafka.send('no orders', 'v');
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.send('orders', 'v', partition => 3);
 \echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.append('orders', 1, NULL, 'v', producer => 'p2');
+\echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.poll('billing', 'c1', max_records => 0);
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.poll('billing', 'c3');
@@ -89,8 +106,9 @@ SELECT count(*) FROM minikafka.poll('billing', 'c1');
 
 SELECT count(minikafka.drop_topic(topic)) FROM minikafka.topics;
 
--- no group stays for other tests, nor its generation
+-- no group stays for other tests, nor its generation; nor a producer
 SET minikafka.clock_offset = 100000000;
 DO 'BEGIN PERFORM minikafka.delete_group(group_id) FROM minikafka.groups; END';
 RESET minikafka.clock_offset;
 DELETE FROM minikafka.consumer_group;
+DELETE FROM minikafka.producer;
