@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""An outbox and a consumer's loop with psycopg2.
+
+    python3 purchases.py produce COUNT
+    python3 purchases.py consume GROUP INSTANCE COUNT
+"""
+
+import json
+import sys
+
+import psycopg2
+
+TOPIC = "purchases"
+
+# The transaction was rolled back.  The next poll returns the same records, or
+# what the member has by now.
+POLL_AGAIN = {
+    "MK022",  # a partition went to another member
+    "MK101",  # another session has polled for this member
+    "40001", "40P01",  # serialization failure, deadlock
+}
+JOIN_AGAIN = "MK025"  # the member was removed: a timeout has passed
+STOP = "MK082"  # another process has taken over the instance id
+
+
+def produce(connection, count):
+    for i in range(count):
+        # The row and its event: both or none.
+        with connection, connection.cursor() as cursor:
+            purchase = {"customer": f"customer {i % 10}", "amount": i % 7 + 1}
+            cursor.execute(
+                "INSERT INTO purchase (customer, amount)"
+                " VALUES (%(customer)s, %(amount)s) RETURNING id", purchase)
+            purchase["id"] = cursor.fetchone()[0]
+            cursor.execute(
+                "SELECT minikafka.send(%s, %s::jsonb, key => %s)",
+                (TOPIC, json.dumps(purchase), purchase["customer"]))
+
+
+def join(connection, group, instance):
+    with connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT minikafka.join_group(%s, %s, instance_id => %s)",
+            (group, [TOPIC], instance))
+        return cursor.fetchone()[0]
+
+
+def do_batch(connection, group, member):
+    """Polls, works and commits, in one transaction; returns the group's count."""
+    with connection, connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT key, value FROM minikafka.poll_json(%s, %s, max_wait => '1s')",
+            (group, member))
+        # In one order for all, so that members cannot deadlock.
+        for customer, purchase in sorted(cursor.fetchall(), key=lambda row: row[0]):
+            cursor.execute(
+                """INSERT INTO spent AS s VALUES (%s, %s, 1, %s)
+                   ON CONFLICT (group_id, customer) DO UPDATE SET
+                       purchases = s.purchases + 1, amount = s.amount + excluded.amount""",
+                (group, customer, purchase["amount"]))
+        cursor.execute("SELECT minikafka.commit(%s, %s)", (group, member))
+        cursor.execute(
+            "SELECT coalesce(sum(purchases), 0) FROM spent WHERE group_id = %s", (group,))
+        return cursor.fetchone()[0]
+
+
+def consume(connection, group, instance, count):
+    member = join(connection, group, instance)
+    counted = 0
+    while counted < count:
+        try:
+            counted = do_batch(connection, group, member)
+        except psycopg2.Error as error:
+            if error.pgcode == JOIN_AGAIN:
+                member = join(connection, group, instance)
+            elif error.pgcode == STOP:
+                sys.exit(f"another process has taken over as {instance}")
+            elif error.pgcode not in POLL_AGAIN:
+                raise
+            print(f"{error.pgcode}: goes on", file=sys.stderr)
+    with connection, connection.cursor() as cursor:
+        cursor.execute("SELECT minikafka.leave_group(%s, %s)", (group, member))
+
+
+def main():
+    connection = psycopg2.connect("")
+    if sys.argv[1] == "produce":
+        produce(connection, int(sys.argv[2]))
+    else:
+        consume(connection, sys.argv[2], sys.argv[3], int(sys.argv[4]))
+
+
+if __name__ == "__main__":
+    main()

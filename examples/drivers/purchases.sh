@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+#
+# An outbox and a consumer's loop with psql; purchases.sql makes the procedures.
+#
+#   bash purchases.sh produce COUNT
+#   bash purchases.sh consume GROUP INSTANCE COUNT
+
+set -euo pipefail
+
+# run SQL NAME=VALUE ...: the statements, with :'NAME' in them
+run() {
+    local variable options=()
+    for variable in "${@:2}"; do
+        options+=(-v "$variable")
+    done
+    psql -XAtq -v ON_ERROR_STOP=1 -v VERBOSITY=verbose "${options[@]}" <<<"$1"
+}
+
+join() {
+    run "SELECT minikafka.join_group(:'group', '{purchases}', instance_id => :'instance')" \
+        "group=$group" "instance=$instance"
+}
+
+consume() {
+    local member error
+    member=$(join)
+    until error=$(run "CALL consume(:'group', :'member', :'count')" \
+        "group=$group" "member=$member" "count=$count" 2>&1); do
+        case $error in
+            # the transaction was rolled back: another member has a partition,
+            # another session has polled; serialization failure, deadlock
+            *'ERROR:  MK022:'* | *'ERROR:  MK101:'* | \
+                *'ERROR:  40001:'* | *'ERROR:  40P01:'*) ;;
+            # the member was removed: a timeout has passed
+            *'ERROR:  MK025:'*) member=$(join) ;;
+            *'ERROR:  MK082:'*)
+                echo "another process has taken over as $instance" >&2
+                return 1
+                ;;
+            *)
+                echo "$error" >&2
+                return 1
+                ;;
+        esac
+        sed -nE 's/.*ERROR:  (.{5}):.*/\1: goes on/p' <<<"$error" >&2
+    done
+    run "SELECT minikafka.leave_group(:'group', :'member')" \
+        "group=$group" "member=$member"
+}
+
+case $1 in
+    produce) run "CALL produce(:'count')" "count=$2" ;;
+    consume)
+        group=$2 instance=$3 count=$4
+        consume
+        ;;
+esac

@@ -1,0 +1,39 @@
+-- The procedures of purchases.sh.
+
+CREATE PROCEDURE produce(count integer)
+LANGUAGE plpgsql AS $$
+DECLARE
+	new purchase;
+BEGIN
+	FOR i IN 0 .. count - 1 LOOP
+		-- The row and its event: both or none.
+		INSERT INTO purchase (customer, amount)
+		VALUES ('customer ' || i % 10, i % 7 + 1) RETURNING * INTO new;
+		PERFORM minikafka.send('purchases', to_jsonb(new), key => new.customer);
+		COMMIT;
+	END LOOP;
+END
+$$;
+
+-- Polls, works and commits, in one transaction after the other, until the group
+-- has counted so many.  An error ends it, at COMMIT too, where it cannot be
+-- caught in here: its caller tells by the SQLSTATE what to do.
+CREATE PROCEDURE consume(group_id text, member text, count bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+	LOOP
+		-- In one order for all, so that members cannot deadlock.
+		INSERT INTO spent AS s
+		SELECT consume.group_id, key, count(*), sum((value->>'amount')::numeric)
+		FROM minikafka.poll_json(consume.group_id, member, max_wait => '1s')
+		GROUP BY key ORDER BY key
+		ON CONFLICT ON CONSTRAINT spent_pkey DO UPDATE SET
+			purchases = s.purchases + excluded.purchases,
+			amount = s.amount + excluded.amount;
+		PERFORM minikafka.commit(consume.group_id, member);
+		COMMIT;
+		EXIT WHEN (SELECT sum(purchases) >= consume.count FROM spent s
+			WHERE s.group_id = consume.group_id);
+	END LOOP;
+END
+$$;

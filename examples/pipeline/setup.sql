@@ -1,0 +1,163 @@
+-- The post-trade pipeline: topics, tables, and what is done with each event.
+-- README.md says what an event looks like; pipeline.py drives it.
+
+CREATE EXTENSION IF NOT EXISTS minikafka;
+
+-- All keyed by trade, so what concerns one trade is in order.
+SELECT minikafka.create_topic('executions', partitions => 4);
+SELECT minikafka.create_topic('instructions', partitions => 4);
+SELECT minikafka.create_topic('settlements', partitions => 4);
+SELECT minikafka.create_topic('quarantine', partitions => 1);
+
+CREATE FUNCTION new_event(id text, type text, happened_at timestamptz, data jsonb)
+RETURNS jsonb LANGUAGE sql AS $$
+	SELECT jsonb_build_object('event_id', id, 'type', type, 'version', 1,
+		'happened_at', happened_at, 'recorded_at', clock_timestamp(), 'data', data)
+$$;
+
+-- ---------------------------------------------------------------------------
+-- booking: executions become trades, positions and clearing instructions
+
+-- A trade as it is now: as of the newest event by the clock of the business.
+CREATE TABLE trade (
+	id text PRIMARY KEY,
+	account text NOT NULL,
+	instrument text NOT NULL,
+	quantity bigint NOT NULL, -- below 0: sold
+	happened_at timestamptz NOT NULL,
+	revision integer NOT NULL,
+	instructed bigint NOT NULL DEFAULT 0, -- of the quantity, to the clearing house
+	settled bigint NOT NULL DEFAULT 0 -- of the quantity
+);
+
+-- All that was ever said of it, also what came too late to count.
+CREATE TABLE trade_history (
+	event_id text PRIMARY KEY,
+	trade text NOT NULL,
+	quantity bigint NOT NULL,
+	happened_at timestamptz NOT NULL,
+	recorded_at timestamptz NOT NULL,
+	current boolean NOT NULL -- it was the newest when it came
+);
+
+CREATE TABLE position (
+	account text,
+	instrument text,
+	traded bigint NOT NULL DEFAULT 0,
+	settled bigint NOT NULL DEFAULT 0,
+	PRIMARY KEY (account, instrument)
+);
+
+-- The outbox: each row is an event, and the trigger sends it as it is.
+CREATE TABLE instruction (
+	event_id text PRIMARY KEY,
+	type text NOT NULL,
+	version integer NOT NULL DEFAULT 1,
+	happened_at timestamptz NOT NULL,
+	recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+	trade text NOT NULL,
+	data jsonb NOT NULL
+);
+CREATE TRIGGER send AFTER INSERT ON instruction
+	FOR EACH ROW EXECUTE FUNCTION minikafka.outbox('instructions', 'trade', '-trade');
+
+CREATE FUNCTION move(of trade, traded bigint, settled bigint) RETURNS void
+LANGUAGE sql AS $$
+	INSERT INTO position AS p VALUES (of.account, of.instrument, traded, settled)
+	ON CONFLICT (account, instrument) DO UPDATE SET
+		traded = p.traded + excluded.traded, settled = p.settled + excluded.settled
+$$;
+
+CREATE FUNCTION instruct(trade text, revision integer, attempt integer, quantity bigint, happened_at timestamptz)
+RETURNS void LANGUAGE sql AS $$
+	INSERT INTO instruction (event_id, type, happened_at, trade, data)
+	SELECT format('%s/%s/%s', trade, revision, attempt), 'clearing.instructed', happened_at, trade,
+		jsonb_build_object('trade', trade, 'revision', revision, 'attempt', attempt, 'quantity', quantity)
+	WHERE quantity <> 0
+$$;
+
+CREATE FUNCTION book(event jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	data jsonb := event->'data';
+	happened timestamptz := event->>'happened_at';
+	before trade;
+	now trade;
+BEGIN
+	SELECT * INTO before FROM trade WHERE id = data->>'trade' FOR UPDATE;
+	INSERT INTO trade_history VALUES (event->>'event_id', data->>'trade',
+		(data->>'quantity')::bigint, happened, (event->>'recorded_at')::timestamptz,
+		coalesce(happened > before.happened_at, true));
+
+	-- It tells what the trade was before something that is known already.
+	IF happened <= before.happened_at THEN
+		RETURN;
+	END IF;
+
+	INSERT INTO trade AS t VALUES (data->>'trade', data->>'account', data->>'instrument',
+		(data->>'quantity')::bigint, happened, 1)
+	ON CONFLICT (id) DO UPDATE SET
+		quantity = excluded.quantity, happened_at = excluded.happened_at,
+		revision = t.revision + 1
+	RETURNING * INTO now;
+	PERFORM move(now, now.quantity - coalesce(before.quantity, 0), 0);
+
+	-- What is instructed already stays, settled or not: the rest goes out.
+	PERFORM instruct(now.id, now.revision, 1, now.quantity - now.instructed, happened);
+	UPDATE trade SET instructed = now.quantity WHERE id = now.id;
+END
+$$;
+
+-- ---------------------------------------------------------------------------
+-- clearing: the clearing house, which lacks the securities for every fifth trade
+-- at the first attempt
+
+CREATE FUNCTION clear(event jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	data jsonb := event->'data';
+	type text := 'settlement.settled';
+BEGIN
+	IF data->>'trade' LIKE '%5' AND data->>'attempt' = '1' THEN
+		type := 'settlement.failed';
+		data := data || '{"reason": "lack of securities"}';
+	END IF;
+	PERFORM minikafka.send('settlements',
+		new_event(type || '/' || (event->>'event_id'), type,
+			(event->>'happened_at')::timestamptz + interval '2 days', data),
+		key => data->>'trade');
+END
+$$;
+
+-- ---------------------------------------------------------------------------
+-- settling: what comes back
+
+CREATE FUNCTION settle(event jsonb) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	data jsonb := event->'data';
+	now trade;
+	moved bigint := (data->>'quantity')::bigint;
+BEGIN
+	IF event->>'type' = 'settlement.settled' THEN
+		UPDATE trade SET settled = settled + moved WHERE id = data->>'trade' RETURNING * INTO now;
+		PERFORM move(now, 0, moved);
+	ELSE -- once more
+		PERFORM instruct(data->>'trade', (data->>'revision')::integer,
+			(data->>'attempt')::integer + 1, moved, (event->>'happened_at')::timestamptz);
+	END IF;
+END
+$$;
+
+-- ---------------------------------------------------------------------------
+-- What a stage cannot take, as it came, with the reason; once.
+
+CREATE FUNCTION quarantine(stage text, reason text,
+	topic text, partition integer, "offset" bigint, key bytea, value bytea)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	IF NOT minikafka.inbox_accept(stage || ' quarantine', concat_ws('/', topic, partition, "offset")) THEN
+		RETURN false;
+	END IF;
+	PERFORM minikafka.send('quarantine', value, key, headers => jsonb_build_object(
+		'stage', stage, 'reason', reason, 'topic', topic, 'partition', partition, 'offset', "offset"));
+	RETURN true;
+END
+$$;
