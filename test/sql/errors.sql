@@ -261,7 +261,7 @@ SELECT target, pg_temp.answer(format('minikafka.reset_offsets(%L, %L, %L)', 'gro
 	'Earliest', 'earliest ', 'offset', 'offset:', 'offset: ', 'offset: 1', 'offset:-1', 'offset:1x', 'offset:1.5', 'offset:0x1',
 	'offset:9223372036854775807', 'offset:9223372036854775808', 'shift', 'shift:', 'shift:+1', 'shift:-1', 'shift:--1', 'shift: 1', 'shift:0',
 	'shift:9223372036854775807', 'shift:-9223372036854775808', 'shift:-9223372036854775809',
-	'time', 'time:', 'time:yesterday', 'time:soon', 'time:2000-01-01', 'time:2000-13-01', 'time:infinity', 'time:-infinity',
+	'time', 'time:', 'time:yesterday', 'time:soon', 'time:2000-01-01', 'time:infinity', 'time:-infinity',
 	'timestamp:2000-01-01']) target;
 
 -- Read-only transactions: nothing that has an effect

@@ -70,7 +70,9 @@ CREATE EXTENSION minikafka;
 -- the settings that it has, and that no other can be invented
 SHOW minikafka.clock_offset;
 SHOW minikafka.producer_expiry;
+\set VERBOSITY sqlstate
 SET minikafka.producer_expiry = 0;
+\set VERBOSITY default
 SET minikafka.producer_expiry = '1d';
 SHOW minikafka.producer_expiry;
 RESET minikafka.producer_expiry;
