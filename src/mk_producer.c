@@ -270,6 +270,9 @@ mk_producer_note(const char *producer, bool *is_fresh)
 	}
 	if (!n->is_new)
 		mk_role_check_owner(NameStr(n->row.owner), user, "producer", producer);
+	else if (n->users != NIL)
+		mk_role_check_owner(GetUserNameFromId(linitial_oid(n->users), false),
+							user, "producer", producer);
 	if (!list_member_oid(n->users, user))
 	{
 		if (!*is_fresh)
@@ -600,8 +603,15 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	else
 	{
 		/* another session may have made it, or begun an epoch */
-		if (!is_fresh && !mk_produced_producer(numbering->producer, &producer))
+		bool exists = is_fresh
+			? producer.epoch >= 0
+			: mk_produced_producer(numbering->producer, &producer);
+
+		if (!exists)
 			producer.epoch = -1;
+		else
+			mk_role_check_owner(NameStr(producer.owner), GetUserId(),
+								"producer", numbering->producer);
 		like.epoch = Max(producer.epoch, 0);
 		if (producer_note->is_new ? producer.epoch >= 0 && producer.initialized
 								  : producer.epoch != producer_note->row.epoch)
