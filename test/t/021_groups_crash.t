@@ -111,7 +111,9 @@ for my $round (1 .. 4)
 				LEFT JOIN effects e ON e.group_id = '$g' AND e.partition = p
 				GROUP BY p HAVING
 				count(*) FILTER (WHERE partition IS NOT NULL)
-					<> COALESCE(minikafka.committed('$g', 't', p), 0)
+					<> (SELECT count(*) FROM minikafka_topics.t r
+						WHERE r.partition = p AND
+						r."offset" < minikafka.committed('$g', 't', p))
 				OR COALESCE(max("offset") + 1, 0)
 					<> COALESCE(minikafka.committed('$g', 't', p), 0)) s}),
 			'', "$kind, $g: what was done is what was committed");
@@ -146,6 +148,9 @@ COMMIT});
 }
 cmp_ok(sql('SELECT count(*) FROM minikafka_topics.t'),
 	'>', 1000, 'there was something to do');
-is(problems($node, 't'), '', 'the topic is sound');
+# a crash in the middle of a commit may leave a hole, which is no error
+is( sql(q{SELECT count(*) FROM minikafka.check_topic('t')
+		WHERE severity = 'error'}),
+	'0', 'the topic is sound');
 
 done_testing();
