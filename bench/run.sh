@@ -476,12 +476,20 @@ row_lag() {
             COMMIT;
         END LOOP;
     END \$\$"
-    printf '%-37s %-14s %s\n' "lag() of 100 groups, $(numfmt --to=si "$BIG")" \
-        '< 20 ms' "$(for ((i = 0; i < ROUNDS; i++)); do
-            server_psql -q -c '\timing on' -c "SELECT count(*), sum(lag)
-                FROM generate_series(1, 100) AS i, minikafka.lag('lag ' || i)" |
-                sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p'
-        done | sort -n | sed -n "$(((ROUNDS + 1) / 2))p") ms"
+    local query="SELECT count(*), sum(lag)
+        FROM generate_series(1, 100) AS i, minikafka.lag('lag ' || i)"
+    local i times
+    # in a session: for the first time, and once more
+    times=$(for ((i = 0; i < ROUNDS; i++)); do
+        server_psql -q -c '\timing on' -c "$query" -c "$query" |
+            sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | paste -sd ' '
+    done)
+    for i in 1 2; do
+        printf '%-37s %-14s %s\n' "lag() of 100 groups, $(numfmt --to=si "$BIG")" \
+            "$([ "$i" = 1 ] && echo 'new session' || echo '< 20 ms')" \
+            "$(cut -d ' ' -f "$i" <<<"$times" | sort -n |
+                sed -n "$(((ROUNDS + 1) / 2))p") ms"
+    done
 }
 
 # COMMITS transactions, each with a record of its own
