@@ -215,7 +215,7 @@ minikafka_assignment(PG_FUNCTION_ARGS)
 		/* one that is to move is not read any more */
 		if (a->owner != member->member_no || a->target != a->owner)
 			continue;
-		topic = mk_catalog_topic_by_id(a->topic_id);
+		topic = mk_membership_topic_by_id(group, a->topic_id);
 		if (topic != NULL && mk_topic_is_visible(topic))
 		{
 			Datum values[] = {CStringGetTextDatum(NameStr(topic->name)),

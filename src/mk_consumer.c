@@ -38,6 +38,8 @@ typedef struct MkProgressNote
 	char *member_id;
 	int32 generation; /* in which it got the partition */
 	bool resets; /* a plain consumer: reset_offsets */
+	bool checks_generation; /* the group's must be this one */
+	int32 checked_generation;
 
 	bool moves;
 	int64 position;
@@ -143,6 +145,9 @@ mk_note_lock(void *note)
 			mk_group_not_empty(n->use->group_id);
 		mk_outsider(n->use->group_id);
 	}
+	if (n->checks_generation)
+		mk_group_check_generation(n->use->group_id, n->use->group,
+								  n->checked_generation);
 
 	mk_progress_get(n->use->group->group_no, n->topic_id, n->partition, NULL,
 					p);
@@ -187,7 +192,7 @@ mk_note_write(void *note)
 }
 
 static const MkNoteKind mk_note_kind = {
-	.rank = 4,
+	.rank = MK_RANK_PROGRESS,
 	.tag = mk_note_tag,
 	.same = mk_note_same,
 	.lock = mk_note_lock,
@@ -250,6 +255,14 @@ mk_note_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 }
 
 static void
+mk_note_generation(MkProgressNote *n, const MkCommit *c)
+{
+	n->checks_generation |= c->has_generation;
+	if (c->has_generation)
+		n->checked_generation = c->generation;
+}
+
+static void
 mk_note_commit(MkProgressNote *n, int64 next_offset, const char *metadata,
 			   int32 generation)
 {
@@ -299,15 +312,17 @@ static void
 mk_commit_plain(const MkCommit *c)
 {
 	MkGroup *group = mk_group_find(c->group_id);
+	MkProgressNote *n;
 
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	if (group != NULL && !mk_group_is_empty(group))
 		mk_outsider(c->group_id);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
-	mk_note_commit(mk_note_copy(mk_use_without_members(c->group_id, group),
-								group, NULL, 0, c->topic, c->partition),
-				   c->next_offset, c->metadata, MK_NO_GENERATION);
+	n = mk_note_copy(mk_use_without_members(c->group_id, group), group, NULL, 0,
+					 c->topic, c->partition);
+	mk_note_generation(n, c);
+	mk_note_commit(n, c->next_offset, c->metadata, MK_NO_GENERATION);
 }
 
 /* The target of reset_offsets(), as it is written. */
@@ -468,6 +483,7 @@ mk_commit_member(const MkCommit *c)
 	MkGroup *group = mk_group_find(c->group_id);
 	MkMember *member;
 	MkAssignment *a;
+	MkProgressNote *n;
 
 	if (c->has_generation &&
 		(group == NULL ||
@@ -481,9 +497,10 @@ mk_commit_member(const MkCommit *c)
 		mk_not_assigned(group, member, c->topic, c->partition,
 						ERRCODE_MK_ILLEGAL_GENERATION);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
-	mk_note_commit(mk_note_copy(mk_group_use(c->group_id, false), group, member,
-								a->generation, c->topic, c->partition),
-				   c->next_offset, c->metadata, group->generation);
+	n = mk_note_copy(mk_group_use(c->group_id, false), group, member,
+					 a->generation, c->topic, c->partition);
+	mk_note_generation(n, c);
+	mk_note_commit(n, c->next_offset, c->metadata, group->generation);
 	mk_group_touch(group, member, MK_TOUCH_COMMIT);
 	mk_group_let_go(group, member->member_no, false);
 }
@@ -562,8 +579,10 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		if (a->owner != member->member_no)
 			continue;
 		mk_consumer_position(group, member, a, &p);
-		topic = mk_catalog_topic_by_id(a->topic_id);
-		if (p.position < 0 || topic == NULL)
+		if (p.position < 0)
+			continue;
+		topic = mk_membership_topic_by_id(group, a->topic_id);
+		if (topic == NULL)
 			continue;
 		/* after a seek() beyond the end there is nothing to commit */
 		if (p.position > p.committed &&

@@ -444,7 +444,7 @@ mk_group_lock(void *note)
 static void mk_group_finish(void *note);
 
 static const MkNoteKind mk_group_kind = {
-	.rank = 2,
+	.rank = MK_RANK_GROUP,
 	.tag = mk_group_tag,
 	.same = mk_group_same,
 	.lock = mk_group_lock,
@@ -685,7 +685,7 @@ mk_member_write(void *note)
 }
 
 static const MkNoteKind mk_member_kind = {
-	.rank = 3,
+	.rank = MK_RANK_MEMBER,
 	.tag = mk_member_tag,
 	.same = mk_member_same,
 	.lock = mk_member_lock,
@@ -1086,7 +1086,7 @@ mk_change_forget(MkChange *c)
 {
 	MkGroup *g = c->group;
 	TimestampTz since = c->now - MK_REMEMBER_TIME;
-	TimestampTz *times = palloc(g->nmembers * sizeof(TimestampTz) + 1);
+	TimestampTz *times = palloc(Max(g->nmembers, 1) * sizeof(TimestampTz));
 	int n = 0;
 
 	for (int i = 0; i < g->nmembers; i++)

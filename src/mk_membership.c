@@ -617,6 +617,15 @@ mk_membership_topic(MkGroupTopic *t)
 	return topic != NULL && topic->topic_id == t->topic_id ? topic : NULL;
 }
 
+MkTopic *
+mk_membership_topic_by_id(const MkGroup *group, int32 topic_id)
+{
+	for (int i = 0; i < group->ntopics; i++)
+		if (group->topics[i].topic_id == topic_id)
+			return mk_membership_topic(&group->topics[i]);
+	return NULL;
+}
+
 /* ---------------------------------------------------------------------------
  * Writing
  */

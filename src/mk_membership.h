@@ -157,6 +157,7 @@ mk_membership_assignment(const MkGroup *group, int32 topic_id, int32 partition);
 
 /* The topic, NULL if it is gone. */
 extern MkTopic *mk_membership_topic(MkGroupTopic *topic);
+extern MkTopic *mk_membership_topic_by_id(const MkGroup *group, int32 topic_id);
 
 /* How the settings are called. */
 extern const char *mk_membership_assignor_name(MkAssignor assignor);

@@ -55,16 +55,6 @@ typedef struct MkLook
 	int64 bytes;
 } MkLook;
 
-/* A topic that the group reads; NULL if it is gone. */
-static MkTopic *
-mk_look_topic(const MkGroup *group, int32 topic_id)
-{
-	for (int i = 0; i < group->ntopics; i++)
-		if (group->topics[i].topic_id == topic_id)
-			return mk_membership_topic(&group->topics[i]);
-	return NULL;
-}
-
 static int
 mk_source_compare(const void *a, const void *b)
 {
@@ -100,7 +90,7 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 			lets_go = true;
 			continue;
 		}
-		s->topic = mk_look_topic(look->group, a->topic_id);
+		s->topic = mk_membership_topic_by_id(look->group, a->topic_id);
 		if (s->topic == NULL)
 			continue;
 		mk_topic_check_readable(s->topic);

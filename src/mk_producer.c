@@ -164,12 +164,6 @@ mk_producer_same(const void *a, const void *b)
 				  ((const MkProducerNote *) b)->use->producer) == 0;
 }
 
-static void
-mk_producer_discard(void *note)
-{
-	pfree(note);
-}
-
 /*
  * What the call went by is gone if another session has begun an epoch; also of
  * a producer that there was not, whose epoch is the same then.
@@ -230,11 +224,11 @@ mk_producer_lock(void *note)
 }
 
 static const MkNoteKind mk_producer_kind = {
-	.rank = 5,
+	.rank = MK_RANK_PRODUCER,
 	.tag = mk_producer_tag,
 	.same = mk_producer_same,
 	.lock = mk_producer_lock,
-	.discard = mk_producer_discard,
+	.discard = pfree,
 };
 
 /* A copy of a note, to be changed; so that it goes when the savepoint does. */
@@ -308,7 +302,7 @@ mk_last_sequence(const MkProducerRow *producer, const MkOutput *o, int64 next,
 	if (!mk_produced_last_near(producer->producer_id, o->topic_id, o->partition,
 							   o->epoch, next - 1, &row))
 		return -1;
-	*expired = mk_clock_now() > row.at + mk_guc_producer_expiry * USECS_PER_SEC;
+	*expired = mk_has_expired(&row);
 	return *expired || row.epoch != o->epoch ? -1 : row.last_sequence;
 }
 
@@ -330,12 +324,6 @@ mk_output_same(const void *a, const void *b)
 	return oa->topic_id == ob->topic_id && oa->partition == ob->partition &&
 		oa->epoch == ob->epoch &&
 		strcmp(oa->use->producer, ob->use->producer) == 0;
-}
-
-static void
-mk_output_discard(void *note)
-{
-	pfree(note);
 }
 
 static void
@@ -396,12 +384,12 @@ mk_output_write(void *note)
 }
 
 static const MkNoteKind mk_output_kind = {
-	.rank = 6,
+	.rank = MK_RANK_OUTPUT,
 	.tag = mk_output_tag,
 	.same = mk_output_same,
 	.lock = mk_output_lock,
 	.write = mk_output_write,
-	.discard = mk_output_discard,
+	.discard = pfree,
 };
 
 static void
@@ -451,12 +439,6 @@ mk_repeat_same(const void *a, const void *b)
 }
 
 static void
-mk_repeat_lock(void *note)
-{
-	/* nothing is done about it */
-}
-
-static void
 mk_repeat_write(void *note)
 {
 	const MkRepeatNote *n = note;
@@ -469,12 +451,11 @@ mk_repeat_write(void *note)
 }
 
 static const MkNoteKind mk_repeat_kind = {
-	.rank = 7,
+	.rank = MK_RANK_REPEAT,
 	.tag = mk_repeat_tag,
 	.same = mk_repeat_same,
-	.lock = mk_repeat_lock,
 	.write = mk_repeat_write,
-	.discard = mk_output_discard,
+	.discard = pfree,
 };
 
 /* ---------------------------------------------------------------------------

@@ -528,7 +528,7 @@ mk_use_lock(void *note)
 
 /* Never replaced: it is looked for first. */
 static const MkNoteKind mk_use_kind = {
-	.rank = 0,
+	.rank = MK_RANK_TOPIC,
 	.tag = mk_use_tag,
 	.same = mk_use_same,
 	.lock = mk_use_lock,
@@ -591,7 +591,7 @@ mk_delete_write(void *note)
 }
 
 static const MkNoteKind mk_delete_kind = {
-	.rank = 1,
+	.rank = MK_RANK_LOG_START,
 	.tag = mk_delete_tag,
 	.same = mk_delete_same,
 	.lock = mk_delete_lock,

@@ -937,7 +937,8 @@ mk_xact_pre_commit(MkPending *p)
 	mk_xact_check_buffer(p);
 	mk_xact_order_notes(p);
 	for (int i = 0; i < p->nnotes; i++)
-		p->notes[i].key.kind->lock(p->notes[i].note);
+		if (p->notes[i].key.kind->lock != NULL)
+			p->notes[i].key.kind->lock(p->notes[i].note);
 	mk_xact_commit_records(p);
 	mk_xact_order_sent(p);
 	if (p->buffer != NULL)

@@ -91,16 +91,28 @@ extern void mk_xact_add_sent(const NameData *topic, int32 partition,
  * Notes: whatever else is to be done at commit
  */
 
+/* The order of the locks: see mk_lock.h. */
+typedef enum MkNoteRank
+{
+	MK_RANK_TOPIC, /* is in use */
+	MK_RANK_LOG_START,
+	MK_RANK_GROUP,
+	MK_RANK_MEMBER,
+	MK_RANK_PROGRESS, /* of a group in a partition */
+	MK_RANK_PRODUCER,
+	MK_RANK_OUTPUT, /* of a producer to a partition */
+	MK_RANK_REPEAT
+} MkNoteRank;
+
 /*
  * A kind of note.  Two notes about the same thing have the same "tag" and are
  * "same"; the later counts.  At commit all notes that were not rolled back are
- * ordered by rank and tag.  Then "lock" is called for each (it may fail), then,
- * when all else is locked and checked, "write" for each that has one, then
- * "finish".  "discard" frees a note that a later one replaces.
+ * ordered by rank and tag.  Then "lock" is called for each that has one (it may
+ * fail), then, when all else is locked and checked, "write", then "finish".  "discard" frees a note that a later one replaces.
  */
 typedef struct MkNoteKind
 {
-	int rank;
+	MkNoteRank rank;
 	uint64 (*tag)(const void *note);
 	bool (*same)(const void *a, const void *b);
 	void (*lock)(void *note);
