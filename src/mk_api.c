@@ -5,11 +5,14 @@
  */
 #include "postgres.h"
 
+#include "executor/spi.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "mk_api.h"
+#include "mk_clock.h"
 #include "mk_compat.h"
 #include "mk_group.h"
 #include "mk_topic.h"
@@ -80,21 +83,17 @@ mk_api_id(FunctionCallInfo fcinfo, int arg, const char *name)
 int64
 mk_api_interval(FunctionCallInfo fcinfo, int arg, const char *name, int64 least)
 {
-	Interval *interval;
-	double microseconds;
+	int64 microseconds;
 
 	mk_api_require(fcinfo, arg, name);
-	interval = PG_GETARG_INTERVAL_P(arg);
-	microseconds = (double) interval->time +
-		((double) interval->month * DAYS_PER_MONTH + interval->day) *
-			USECS_PER_DAY;
+	microseconds = mk_clock_interval(PG_GETARG_INTERVAL_P(arg));
 	if (microseconds < least || microseconds > MK_GROUP_MAX_TIMEOUT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is out of range", name),
 				 errdetail("It must be %s, and at most 2147483647 ms.",
 						   least > 0 ? "at least 1 ms" : "at least 0")));
-	return (int64) microseconds;
+	return microseconds;
 }
 
 MkTopic *
@@ -125,6 +124,27 @@ mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic)
 
 	mk_topic_check_partition(topic, partition);
 	return partition;
+}
+
+Datum
+mk_api_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc desc;
+
+	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(
+		heap_form_tuple(BlessTupleDesc(desc), values, nulls));
+}
+
+void
+mk_api_connect_procedure(FunctionCallInfo fcinfo)
+{
+	bool atomic = fcinfo->context == NULL ||
+		!IsA(fcinfo->context, CallContext) ||
+		((CallContext *) fcinfo->context)->atomic;
+
+	SPI_connect_ext(atomic ? 0 : SPI_OPT_NONATOMIC);
 }
 
 bool

@@ -47,6 +47,15 @@ extern MkTopic *mk_api_monitored_topic(FunctionCallInfo fcinfo, int arg);
 extern int32
 mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);
 
+/* A row as the result of the calling function. */
+extern Datum mk_api_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
+
+/*
+ * Connects a procedure that commits to SPI.  What is not in memory of its own is
+ * gone when it does.
+ */
+extern void mk_api_connect_procedure(FunctionCallInfo fcinfo);
+
 /*
  * For mk_try: whether the error is that a topic is unreadable (altered by hand,
  * row-level security), or was dropped meanwhile.

@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "commands/trigger.h"
+#include "executor/spi.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -13,6 +14,7 @@
 
 #include "mk_api.h"
 #include "mk_log.h"
+#include "mk_maintenance.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
@@ -108,6 +110,56 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 	mk_progress_scan_topic(report.topic->topic_id, GetActiveSnapshot(),
 						   mk_check_committed, &report);
 	return (Datum) 0;
+}
+
+/* ---------------------------------------------------------------------------
+ * maintain(), expire(), compact()
+ */
+
+static void
+mk_begin_procedure(FunctionCallInfo fcinfo, const char *name)
+{
+	mk_api_enter(name);
+	mk_xact_check_writable(name);
+	mk_api_connect_procedure(fcinfo);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_maintain);
+Datum
+minikafka_maintain(PG_FUNCTION_ARGS)
+{
+	mk_begin_procedure(fcinfo, "maintain()");
+	mk_maintenance_run(NULL);
+	SPI_finish();
+	PG_RETURN_VOID();
+}
+
+/* A procedure of a topic, with how many records it has removed. */
+static Datum
+mk_maintain_topic(FunctionCallInfo fcinfo, const char *name,
+				  int64 (*maintain)(const char *topic))
+{
+	Datum removed;
+	bool isnull = false;
+
+	mk_begin_procedure(fcinfo, name);
+	removed = Int64GetDatum(maintain(mk_api_cstring(fcinfo, 0, "topic")));
+	SPI_finish();
+	return mk_api_row(fcinfo, &removed, &isnull);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_expire);
+Datum
+minikafka_expire(PG_FUNCTION_ARGS)
+{
+	return mk_maintain_topic(fcinfo, "expire()", mk_maintenance_expire);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_compact);
+Datum
+minikafka_compact(PG_FUNCTION_ARGS)
+{
+	return mk_maintain_topic(fcinfo, "compact()", mk_maintenance_compact);
 }
 
 /* ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_api.h"
+#include "mk_compact.h"
 #include "mk_compat.h"
 #include "mk_log.h"
 #include "mk_poll.h"
@@ -231,6 +232,22 @@ minikafka_fetch_json(PG_FUNCTION_ARGS)
 	return mk_fetch(fcinfo, MK_FORM_JSON);
 }
 
+/* latest(topic) */
+PG_FUNCTION_INFO_V1(minikafka_latest);
+Datum
+minikafka_latest(PG_FUNCTION_ARGS)
+{
+	MkFetch f;
+
+	mk_api_enter("latest()");
+	f.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
+	mk_record_rows_begin(&f.rows, fcinfo, MK_FORM_BYTEA, "go on at");
+	for (f.partition = 0; f.partition < f.topic->npartitions; f.partition++)
+		mk_compact_latest(f.topic, f.partition, GetActiveSnapshot(),
+						  mk_fetch_row, &f);
+	return (Datum) 0;
+}
+
 /* ---------------------------------------------------------------------------
  * poll(), poll_text(), poll_json()
  */
@@ -289,18 +306,6 @@ minikafka_poll_json(PG_FUNCTION_ARGS)
  * offsets(), offset_for_time()
  */
 
-/* A composite result of the calling function. */
-static Datum
-mk_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
-{
-	TupleDesc desc;
-
-	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	return HeapTupleGetDatum(
-		heap_form_tuple(BlessTupleDesc(desc), values, nulls));
-}
-
 typedef struct MkOffsets
 {
 	FunctionCallInfo fcinfo;
@@ -331,7 +336,7 @@ minikafka_offsets(PG_FUNCTION_ARGS)
 
 	mk_api_enter("offsets()");
 	mk_offsets(&o);
-	return mk_row(fcinfo, o.values, o.nulls);
+	return mk_api_row(fcinfo, o.values, o.nulls);
 }
 
 /* The same for a view over all topics, of which one may be broken. */
@@ -344,7 +349,7 @@ minikafka_try_offsets(PG_FUNCTION_ARGS)
 	mk_api_enter("try_offsets()");
 	if (mk_try(mk_offsets, &o, mk_api_is_unreadable) != NULL)
 		memset(o.nulls, true, sizeof(o.nulls));
-	return mk_row(fcinfo, o.values, o.nulls);
+	return mk_api_row(fcinfo, o.values, o.nulls);
 }
 
 PG_FUNCTION_INFO_V1(minikafka_offset_for_time);

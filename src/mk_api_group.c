@@ -571,14 +571,11 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 	char *group_id;
 	char *member_id;
 	TimestampTz until;
-	bool atomic = fcinfo->context == NULL ||
-		!IsA(fcinfo->context, CallContext) ||
-		((CallContext *) fcinfo->context)->atomic;
 	int round = 0;
 	bool ready;
 
 	mk_enter_writer("wait_for_records()");
-	SPI_connect_ext(atomic ? 0 : SPI_OPT_NONATOMIC);
+	mk_api_connect_procedure(fcinfo);
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);
 	until = GetCurrentTimestamp() + mk_api_interval(fcinfo, 2, "max_wait", 0);

@@ -130,7 +130,7 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), value_form);
 	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
 	mk_set_headers(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3));
-	mk_topic_check_size(topic, &record);
+	mk_topic_check_record(topic, &record);
 	partition = PG_ARGISNULL(4) ? mk_topic_choose_partition(topic, &record)
 								: mk_api_partition(fcinfo, 4, topic);
 	if (mk_get_numbering(fcinfo, 5, &numbering))
@@ -253,7 +253,7 @@ mk_send_many(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 				   !has_keys || keys.nulls[i], key_form);
 		mk_set_headers(&record, has_headers ? headers.values[i] : (Datum) 0,
 					   !has_headers || headers.nulls[i]);
-		mk_topic_check_size(topic, &record);
+		mk_topic_check_record(topic, &record);
 		mk_xact_send(topic, mk_topic_choose_partition(topic, &record), &record,
 					 NULL, 0);
 		MemoryContextReset(context);
@@ -306,7 +306,7 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
 	mk_set_value(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3), value_form);
 	mk_set_headers(&record, PG_GETARG_DATUM(4), PG_ARGISNULL(4));
-	mk_topic_check_size(topic, &record);
+	mk_topic_check_record(topic, &record);
 	if (mk_get_numbering(fcinfo, 5, &numbering))
 	{
 		/* the producer's lock comes before the partition's */

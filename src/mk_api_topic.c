@@ -9,6 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_api.h"
+#include "mk_clock.h"
 #include "mk_compat.h"
 #include "mk_murmur2.h"
 #include "mk_topic.h"
@@ -18,51 +19,69 @@
 /* Any right to a topic lets its partitioner be asked. */
 #define MK_ANY_RIGHT (ACL_SELECT | ACL_INSERT)
 
-/*
- * The options that have one value only in this version: anything else that
- * makes sense is 0A000, what makes none 22023.
+/* ---------------------------------------------------------------------------
+ * Options
  */
-static void
+
+static const char *
 mk_check_cleanup_policy(const char *value)
 {
-	if (strcmp(value, "compact") == 0 || strcmp(value, "compact,delete") == 0 ||
-		strcmp(value, "delete,compact") == 0)
-		mk_api_not_yet("cleanup policy \"compact\"");
-	if (strcmp(value, "delete") != 0)
+	if (strcmp(value, "delete,compact") == 0)
+		return "compact,delete";
+	if (strcmp(value, "delete") != 0 && strcmp(value, "compact") != 0 &&
+		strcmp(value, "compact,delete") != 0)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid cleanup policy \"%s\"", value),
 			 errhint("It is \"delete\", \"compact\" or \"compact,delete\".")));
+	return value;
 }
 
-static void
+static int32
+mk_check_max_message_bytes(int64 value)
+{
+	mk_topic_check_number("max_message_bytes", value, 1,
+						  MK_TOPIC_MAX_MESSAGE_BYTES);
+	return (int32) value;
+}
+
+/* One value only in this version. */
+static int32
 mk_check_min_insync_replicas(int64 value)
 {
 	mk_topic_check_number("min_insync_replicas", value, 1, PG_INT32_MAX);
 	if (value > 1)
 		mk_api_not_yet("option \"min_insync_replicas\" above 1");
+	return (int32) value;
 }
 
-static void
+static Interval *
 mk_check_retention(Interval *value)
 {
-	Interval zero = {0};
-
-	if (DatumGetBool(DirectFunctionCall2(interval_le, IntervalPGetDatum(value),
-										 IntervalPGetDatum(&zero))))
+	if (mk_clock_interval(value) <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"retention\" must be above zero"),
 				 errhint("Use NULL to keep records for ever.")));
-	mk_api_not_yet("option \"retention\"");
+	return value;
 }
 
-static void
+static Interval *
+mk_check_not_negative(const char *option, Interval *value)
+{
+	if (mk_clock_interval(value) < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" must not be negative", option)));
+	return value;
+}
+
+static int64
 mk_check_retention_bytes(int64 value)
 {
 	mk_topic_check_number("retention_bytes", value, 1, PG_INT64_MAX);
-	mk_api_not_yet("option \"retention_bytes\"");
+	return value;
 }
 
 PG_FUNCTION_INFO_V1(minikafka_create_topic);
@@ -79,11 +98,13 @@ minikafka_create_topic(PG_FUNCTION_ARGS)
 	options.partitions = mk_api_int32(fcinfo, 1, "partitions");
 	mk_topic_check_number("partitions", options.partitions, 1,
 						  MK_TOPIC_MAX_PARTITIONS);
-	if (!PG_ARGISNULL(2))
-		mk_check_retention(PG_GETARG_INTERVAL_P(2));
-	if (!PG_ARGISNULL(3))
-		mk_check_retention_bytes(PG_GETARG_INT64(3));
-	mk_check_cleanup_policy(mk_api_cstring(fcinfo, 4, "cleanup_policy"));
+	options.retention =
+		PG_ARGISNULL(2) ? NULL : mk_check_retention(PG_GETARG_INTERVAL_P(2));
+	options.retention_bytes = PG_ARGISNULL(3)
+		? MK_UNLIMITED
+		: mk_check_retention_bytes(PG_GETARG_INT64(3));
+	options.cleanup_policy =
+		mk_check_cleanup_policy(mk_api_cstring(fcinfo, 4, "cleanup_policy"));
 	options.partitioner = mk_api_cstring(fcinfo, 5, "partitioner");
 	if (strcmp(options.partitioner, "murmur2") != 0 &&
 		strcmp(options.partitioner, "md5") != 0)
@@ -94,10 +115,9 @@ minikafka_create_topic(PG_FUNCTION_ARGS)
 	options.segment_records = mk_api_int64(fcinfo, 6, "segment_records");
 	mk_topic_check_number("segment_records", options.segment_records, 1,
 						  MK_TOPIC_MAX_SEGMENT_RECORDS);
-	options.max_message_bytes = mk_api_int32(fcinfo, 7, "max_message_bytes");
-	mk_topic_check_number("max_message_bytes", options.max_message_bytes, 1,
-						  MK_TOPIC_MAX_MESSAGE_BYTES);
-	mk_check_min_insync_replicas(
+	options.max_message_bytes = mk_check_max_message_bytes(
+		mk_api_int32(fcinfo, 7, "max_message_bytes"));
+	(void) mk_check_min_insync_replicas(
 		mk_api_int32(fcinfo, 8, "min_insync_replicas"));
 	if_not_exists = mk_api_bool(fcinfo, 9, "if_not_exists");
 
@@ -124,6 +144,94 @@ mk_parse_number(const char *option, const char *value)
 	return number;
 }
 
+static Interval *
+mk_parse_interval(const char *value)
+{
+	return DatumGetIntervalP(
+		DirectFunctionCall3(interval_in, CStringGetDatum(value),
+							ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+}
+
+/*
+ * The column of an option, and its value; NULL for the default, which is none
+ * where that is NULL.
+ */
+static MkTopicColumn
+mk_parse_option(const char *option, const char *value, Datum *datum,
+				bool *isnull)
+{
+	*isnull = value == NULL;
+	*datum = (Datum) 0;
+	if (strcmp(option, "retention") == 0)
+	{
+		if (value != NULL)
+			*datum =
+				IntervalPGetDatum(mk_check_retention(mk_parse_interval(value)));
+		return MK_COLUMN_RETENTION;
+	}
+	if (strcmp(option, "retention_bytes") == 0)
+	{
+		if (value != NULL)
+			*datum = Int64GetDatum(
+				mk_check_retention_bytes(mk_parse_number(option, value)));
+		return MK_COLUMN_RETENTION_BYTES;
+	}
+	if (strcmp(option, "delete_retention") == 0 ||
+		strcmp(option, "min_compaction_lag") == 0)
+	{
+		if (value != NULL)
+			*datum = IntervalPGetDatum(
+				mk_check_not_negative(option, mk_parse_interval(value)));
+		return strcmp(option, "delete_retention") == 0
+			? MK_COLUMN_DELETE_RETENTION
+			: MK_COLUMN_MIN_COMPACTION_LAG;
+	}
+
+	/* the others always have a value */
+	*isnull = false;
+	if (strcmp(option, "cleanup_policy") == 0)
+	{
+		*datum = CStringGetTextDatum(
+			value == NULL ? "delete" : mk_check_cleanup_policy(value));
+		return MK_COLUMN_CLEANUP_POLICY;
+	}
+	if (strcmp(option, "max_message_bytes") == 0)
+	{
+		*datum = Int32GetDatum(
+			value == NULL
+				? MK_TOPIC_DEFAULT_MESSAGE_BYTES
+				: mk_check_max_message_bytes(mk_parse_number(option, value)));
+		return MK_COLUMN_MAX_MESSAGE_BYTES;
+	}
+	if (strcmp(option, "min_insync_replicas") == 0)
+	{
+		*datum = Int32GetDatum(
+			value == NULL
+				? 1
+				: mk_check_min_insync_replicas(mk_parse_number(option, value)));
+		return MK_COLUMN_MIN_INSYNC_REPLICAS;
+	}
+	if (strcmp(option, "partitions") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" cannot be set", option),
+				 errhint("Use minikafka.add_partitions().")));
+	if (strcmp(option, "partitioner") == 0 ||
+		strcmp(option, "segment_records") == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" cannot be set", option),
+				 errhint("It is fixed when the topic is created.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("unrecognized topic option \"%s\"", option),
+			 errhint("Options are \"retention\", \"retention_bytes\", "
+					 "\"cleanup_policy\", \"delete_retention\", "
+					 "\"min_compaction_lag\", \"max_message_bytes\" and "
+					 "\"min_insync_replicas\".")));
+	pg_unreachable();
+}
+
 PG_FUNCTION_INFO_V1(minikafka_set_topic_option);
 Datum
 minikafka_set_topic_option(PG_FUNCTION_ARGS)
@@ -131,66 +239,19 @@ minikafka_set_topic_option(PG_FUNCTION_ARGS)
 	char *name;
 	char *option;
 	char *value;
-	int64 max_message_bytes = MK_TOPIC_DEFAULT_MESSAGE_BYTES;
+	MkTopic *topic;
+	MkTopicColumn column;
+	Datum datum;
+	bool isnull;
 
 	mk_api_enter("set_topic_option()");
 	name = mk_api_cstring(fcinfo, 0, "topic");
 	option = mk_api_cstring(fcinfo, 1, "option");
 	value = PG_ARGISNULL(2) ? NULL : mk_api_cstring(fcinfo, 2, "value");
 	mk_xact_check_writable("set_topic_option()");
-
-	if (strcmp(option, "max_message_bytes") == 0)
-	{
-		if (value != NULL)
-			max_message_bytes = mk_parse_number(option, value);
-		mk_topic_check_number(option, max_message_bytes, 1,
-							  MK_TOPIC_MAX_MESSAGE_BYTES);
-		mk_topic_set_max_message_bytes(name, (int32) max_message_bytes);
-		PG_RETURN_VOID();
-	}
-
-	/* the others can only be what they are: the topic and the right first */
-	(void) mk_topic_lock_owned(name, false);
-	if (strcmp(option, "retention") == 0)
-	{
-		if (value != NULL)
-			mk_check_retention(DatumGetIntervalP(DirectFunctionCall3(
-				interval_in, CStringGetDatum(value),
-				ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1))));
-	}
-	else if (strcmp(option, "retention_bytes") == 0)
-	{
-		if (value != NULL)
-			mk_check_retention_bytes(mk_parse_number(option, value));
-	}
-	else if (strcmp(option, "cleanup_policy") == 0)
-	{
-		if (value != NULL)
-			mk_check_cleanup_policy(value);
-	}
-	else if (strcmp(option, "min_insync_replicas") == 0)
-	{
-		if (value != NULL)
-			mk_check_min_insync_replicas(mk_parse_number(option, value));
-	}
-	else if (strcmp(option, "partitions") == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" cannot be set", option),
-				 errhint("Use minikafka.add_partitions().")));
-	else if (strcmp(option, "partitioner") == 0 ||
-			 strcmp(option, "segment_records") == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" cannot be set", option),
-				 errhint("It is fixed when the topic is created.")));
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("unrecognized topic option \"%s\"", option),
-				 errhint("Options are \"retention\", \"retention_bytes\", "
-						 "\"cleanup_policy\", \"max_message_bytes\" and "
-						 "\"min_insync_replicas\".")));
+	topic = mk_topic_lock_owned(name, false);
+	column = mk_parse_option(option, value, &datum, &isnull);
+	mk_catalog_topic_set(topic, column, datum, isnull);
 	PG_RETURN_VOID();
 }
 

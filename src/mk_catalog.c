@@ -28,25 +28,10 @@
 #include "utils/timestamp.h"
 
 #include "mk_catalog.h"
+#include "mk_clock.h"
 #include "mk_lock.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
-enum
-{
-	Anum_topic_topic_id = 1,
-	Anum_topic_rel,
-	Anum_topic_partitions,
-	Anum_topic_partitioner,
-	Anum_topic_cleanup_policy,
-	Anum_topic_segment_records,
-	Anum_topic_max_message_bytes,
-	Anum_topic_min_insync_replicas,
-	Anum_topic_retention,
-	Anum_topic_retention_bytes,
-	Anum_topic_created_at,
-	Natts_topic = Anum_topic_created_at
-};
-
 enum
 {
 	Anum_partition_topic_id = 1,
@@ -62,6 +47,20 @@ enum
 	Anum_segment_segment,
 	Natts_segment = Anum_segment_segment
 };
+
+enum
+{
+	Anum_compaction_topic_id = 1,
+	Anum_compaction_partition,
+	Anum_compaction_offset,
+	Anum_compaction_at,
+	Anum_compaction_records,
+	Anum_compaction_tombstones,
+	Natts_compaction = Anum_compaction_tombstones
+};
+
+/* Where a topic has none of its own */
+#define MK_DEFAULT_DELETE_RETENTION USECS_PER_DAY
 
 static HTAB *mk_topics = NULL;
 static uint64 mk_generation = 1;
@@ -135,10 +134,56 @@ mk_topic_scan(MkRows *rows, Oid relid)
 {
 	ScanKeyData key;
 
-	ScanKeyInit(&key, Anum_topic_rel, BTEqualStrategyNumber, F_OIDEQ,
+	ScanKeyInit(&key, MK_COLUMN_REL, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(relid));
 	mk_rows_begin_keys(rows, MK_REL_TOPIC, MK_REL_TOPIC_REL_KEY, NULL, 1, &key);
 	return mk_rows_next(rows, ForwardScanDirection);
+}
+
+static int64
+mk_topic_interval(const MkRows *rows, HeapTuple tuple, MkTopicColumn column,
+				  int64 otherwise)
+{
+	bool isnull;
+	Datum value = mk_rows_nullable(rows, tuple, column, &isnull);
+
+	return isnull ? otherwise : mk_clock_interval(DatumGetIntervalP(value));
+}
+
+/* Reads what a topic's row says. */
+static void
+mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
+{
+	char *policy = TextDatumGetCString(
+		mk_rows_column(rows, tuple, MK_COLUMN_CLEANUP_POLICY));
+	char *partitioner =
+		TextDatumGetCString(mk_rows_column(rows, tuple, MK_COLUMN_PARTITIONER));
+	bool isnull;
+	Datum bytes;
+
+	topic->topic_id =
+		DatumGetInt32(mk_rows_column(rows, tuple, MK_COLUMN_TOPIC_ID));
+	topic->npartitions =
+		DatumGetInt32(mk_rows_column(rows, tuple, MK_COLUMN_PARTITIONS));
+	topic->partitioner = strcmp(partitioner, "md5") == 0
+		? MK_PARTITIONER_MD5
+		: MK_PARTITIONER_MURMUR2;
+	topic->segment_records =
+		DatumGetInt64(mk_rows_column(rows, tuple, MK_COLUMN_SEGMENT_RECORDS));
+	topic->max_message_bytes =
+		DatumGetInt32(mk_rows_column(rows, tuple, MK_COLUMN_MAX_MESSAGE_BYTES));
+	topic->deletes = strstr(policy, "delete") != NULL;
+	topic->compacts = strstr(policy, "compact") != NULL;
+	topic->retention =
+		mk_topic_interval(rows, tuple, MK_COLUMN_RETENTION, MK_UNLIMITED);
+	bytes = mk_rows_nullable(rows, tuple, MK_COLUMN_RETENTION_BYTES, &isnull);
+	topic->retention_bytes = isnull ? MK_UNLIMITED : DatumGetInt64(bytes);
+	topic->delete_retention = mk_topic_interval(
+		rows, tuple, MK_COLUMN_DELETE_RETENTION, MK_DEFAULT_DELETE_RETENTION);
+	topic->min_compaction_lag =
+		mk_topic_interval(rows, tuple, MK_COLUMN_MIN_COMPACTION_LAG, 0);
+	pfree(policy);
+	pfree(partitioner);
 }
 
 MkTopic *
@@ -171,19 +216,7 @@ mk_catalog_topic(Oid relid)
 	}
 
 	new.relid = relid;
-	new.topic_id =
-		DatumGetInt32(mk_rows_column(&rows, tuple, Anum_topic_topic_id));
-	new.npartitions =
-		DatumGetInt32(mk_rows_column(&rows, tuple, Anum_topic_partitions));
-	new.max_message_bytes = DatumGetInt32(
-		mk_rows_column(&rows, tuple, Anum_topic_max_message_bytes));
-	new.segment_records =
-		DatumGetInt64(mk_rows_column(&rows, tuple, Anum_topic_segment_records));
-	new.partitioner = strcmp(TextDatumGetCString(mk_rows_column(
-								 &rows, tuple, Anum_topic_partitioner)),
-							 "md5") == 0
-		? MK_PARTITIONER_MD5
-		: MK_PARTITIONER_MURMUR2;
+	mk_topic_read(&rows, tuple, &new);
 	namestrcpy(&new.name, name);
 	mk_rows_end(&rows);
 
@@ -233,55 +266,44 @@ mk_catalog_topic_by_id(int32 topic_id)
 	mk_rows_begin(&rows, MK_REL_TOPIC, MK_REL_TOPIC_PKEY, NULL, 1, &topic_id);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
-		relid = DatumGetObjectId(mk_rows_column(&rows, tuple, Anum_topic_rel));
+		relid = DatumGetObjectId(mk_rows_column(&rows, tuple, MK_COLUMN_REL));
 	mk_rows_end(&rows);
 	return OidIsValid(relid) ? mk_catalog_topic(relid) : NULL;
 }
 
 void
-mk_catalog_topic_insert(int32 topic_id, Oid relid, int32 partitions,
-						const char *partitioner, int64 segment_records,
-						int32 max_message_bytes, TimestampTz created_at)
+mk_catalog_topic_insert(Datum *values, bool *nulls)
 {
-	Datum values[Natts_topic] = {0};
-	bool nulls[Natts_topic] = {0};
-
-	values[Anum_topic_topic_id - 1] = Int32GetDatum(topic_id);
-	values[Anum_topic_rel - 1] = ObjectIdGetDatum(relid);
-	values[Anum_topic_partitions - 1] = Int32GetDatum(partitions);
-	values[Anum_topic_partitioner - 1] = CStringGetTextDatum(partitioner);
-	values[Anum_topic_cleanup_policy - 1] = CStringGetTextDatum("delete");
-	values[Anum_topic_segment_records - 1] = Int64GetDatum(segment_records);
-	values[Anum_topic_max_message_bytes - 1] = Int32GetDatum(max_message_bytes);
-	values[Anum_topic_min_insync_replicas - 1] = Int32GetDatum(1);
-	nulls[Anum_topic_retention - 1] = true;
-	nulls[Anum_topic_retention_bytes - 1] = true;
-	values[Anum_topic_created_at - 1] = TimestampTzGetDatum(created_at);
 	mk_relation_insert(MK_REL_TOPIC, NULL, values, nulls);
-	CacheInvalidateRelcacheByRelid(relid);
+	CacheInvalidateRelcacheByRelid(DatumGetObjectId(values[MK_COLUMN_REL - 1]));
 }
 
 void
-mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
-						int32 max_message_bytes)
+mk_catalog_topic_set(const MkTopic *topic, MkTopicColumn column, Datum value,
+					 bool isnull)
 {
-	Datum values[Natts_topic] = {0};
-	bool nulls[Natts_topic] = {0};
-	bool replace[Natts_topic] = {0};
+	Datum values[MK_NUM_COLUMNS] = {0};
+	bool nulls[MK_NUM_COLUMNS] = {0};
+	bool replace[MK_NUM_COLUMNS] = {0};
 	Oid relid = topic->relid;
 	MkRows rows;
 	HeapTuple tuple = mk_topic_scan(&rows, relid);
 
 	if (tuple == NULL)
 		elog(ERROR, "no row for topic \"%s\"", NameStr(topic->name));
-	values[Anum_topic_partitions - 1] = Int32GetDatum(partitions);
-	replace[Anum_topic_partitions - 1] = true;
-	values[Anum_topic_max_message_bytes - 1] = Int32GetDatum(max_message_bytes);
-	replace[Anum_topic_max_message_bytes - 1] = true;
+	values[column - 1] = value;
+	nulls[column - 1] = isnull;
+	replace[column - 1] = true;
 	mk_rows_modify(&rows, tuple, values, nulls, replace);
 	mk_rows_end(&rows);
 	CacheInvalidateRelcacheByRelid(relid);
 	CommandCounterIncrement();
+}
+
+List *
+mk_catalog_topic_ids(void)
+{
+	return mk_rows_values(MK_REL_TOPIC, MK_REL_TOPIC_PKEY, 0, NULL, NULL);
 }
 
 void
@@ -291,6 +313,8 @@ mk_catalog_topic_delete(int32 topic_id)
 	mk_relation_delete_all(MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1,
 						   &topic_id);
 	mk_relation_delete_all(MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1, &topic_id);
+	mk_relation_delete_all(MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, 1,
+						   &topic_id);
 }
 
 /* ---------------------------------------------------------------------------
@@ -398,6 +422,56 @@ mk_catalog_newest_segment(const MkTopic *topic, int32 partition)
 	return newest;
 }
 
+/* The rows of segments from that number on. */
+static void
+mk_segment_rows(MkRows *rows, const MkTopic *topic, int32 partition,
+				int64 segment)
+{
+	ScanKeyData keys[Natts_segment];
+
+	ScanKeyInit(&keys[0], Anum_segment_topic_id, BTEqualStrategyNumber,
+				F_INT4EQ, Int32GetDatum(topic->topic_id));
+	ScanKeyInit(&keys[1], Anum_segment_partition, BTEqualStrategyNumber,
+				F_INT4EQ, Int32GetDatum(partition));
+	ScanKeyInit(&keys[2], Anum_segment_segment, BTGreaterEqualStrategyNumber,
+				F_INT8GE, Int64GetDatum(segment));
+	mk_rows_begin_keys(rows, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, NULL,
+					   lengthof(keys), keys);
+}
+
+int64
+mk_catalog_next_segment(const MkTopic *topic, int32 partition, int64 segment)
+{
+	MkRows rows;
+	HeapTuple tuple;
+	int64 next = -1;
+
+	mk_segment_rows(&rows, topic, partition, segment);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL)
+		next =
+			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
+	mk_rows_end(&rows);
+	return next;
+}
+
+void
+mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment)
+{
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_catalog_changing(topic, partition);
+	mk_segment_rows(&rows, topic, partition, segment);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL &&
+		DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment)) ==
+			segment)
+		mk_rows_discard(&rows, tuple);
+	mk_rows_end(&rows);
+	CommandCounterIncrement();
+}
+
 int
 mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 {
@@ -421,4 +495,102 @@ mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 	}
 	mk_rows_end(&rows);
 	return n;
+}
+
+/* ---------------------------------------------------------------------------
+ * Compaction
+ */
+
+static void
+mk_compaction_read(const MkRows *rows, HeapTuple tuple, MkCompacted *pass)
+{
+	pass->offset =
+		DatumGetInt64(mk_rows_column(rows, tuple, Anum_compaction_offset));
+	pass->at =
+		DatumGetTimestampTz(mk_rows_column(rows, tuple, Anum_compaction_at));
+	pass->records =
+		DatumGetInt64(mk_rows_column(rows, tuple, Anum_compaction_records));
+	pass->tombstones =
+		DatumGetInt64(mk_rows_column(rows, tuple, Anum_compaction_tombstones));
+}
+
+bool
+mk_catalog_compacted(const MkTopic *topic, int32 partition, MkCompacted *last)
+{
+	MkRows rows;
+	HeapTuple tuple;
+
+	memset(last, 0, sizeof(*last));
+	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
+					  partition);
+	tuple = mk_rows_next(&rows, BackwardScanDirection);
+	if (tuple != NULL)
+		mk_compaction_read(&rows, tuple, last);
+	mk_rows_end(&rows);
+	return tuple != NULL;
+}
+
+int64
+mk_catalog_compacted_before(const MkTopic *topic, int32 partition,
+							TimestampTz before)
+{
+	MkRows rows;
+	HeapTuple tuple;
+	MkCompacted pass;
+	int64 offset = 0;
+
+	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
+					  partition);
+	while (offset == 0 &&
+		   (tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL)
+	{
+		mk_compaction_read(&rows, tuple, &pass);
+		if (pass.at <= before)
+			offset = pass.offset;
+	}
+	mk_rows_end(&rows);
+	return offset;
+}
+
+void
+mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
+						 const MkCompacted *pass, int64 forget)
+{
+	Datum values[Natts_compaction];
+	bool nulls[Natts_compaction] = {0};
+	bool replace[Natts_compaction] = {0};
+	bool found = false;
+	MkRows rows;
+	HeapTuple tuple;
+
+	values[Anum_compaction_topic_id - 1] = Int32GetDatum(topic->topic_id);
+	values[Anum_compaction_partition - 1] = Int32GetDatum(partition);
+	values[Anum_compaction_offset - 1] = Int64GetDatum(pass->offset);
+	values[Anum_compaction_at - 1] = TimestampTzGetDatum(pass->at);
+	values[Anum_compaction_records - 1] = Int64GetDatum(pass->records);
+	values[Anum_compaction_tombstones - 1] = Int64GetDatum(pass->tombstones);
+	/* one that came no further: its tombstones are as old as they were */
+	replace[Anum_compaction_records - 1] = true;
+	replace[Anum_compaction_tombstones - 1] = true;
+
+	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
+					  partition);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		MkCompacted before;
+
+		mk_compaction_read(&rows, tuple, &before);
+		if (before.offset == pass->offset)
+		{
+			mk_rows_modify(&rows, tuple, values, nulls, replace);
+			found = true;
+			break;
+		}
+		if (before.offset < forget)
+			(void) mk_rows_discard(&rows, tuple);
+	}
+	mk_rows_end(&rows);
+	if (!found)
+		mk_relation_insert(MK_REL_COMPACTION, NULL, values, nulls);
+	CommandCounterIncrement();
 }

@@ -16,6 +16,9 @@ typedef enum MkPartitioner
 	MK_PARTITIONER_MD5
 } MkPartitioner;
 
+/* "For ever" and "any number", of a topic's options. */
+#define MK_UNLIMITED INT64CONST(-1)
+
 /*
  * A topic, as the catalog has it.  The cache's own copy: valid until the end
  * of the session, but its contents may change whenever invalidations are
@@ -30,6 +33,12 @@ typedef struct MkTopic
 	int32 max_message_bytes;
 	MkPartitioner partitioner;
 	int64 segment_records;
+	bool deletes; /* cleanup_policy: by age and size */
+	bool compacts; /* cleanup_policy: superseded records */
+	int64 retention; /* microseconds, or MK_UNLIMITED */
+	int64 retention_bytes; /* or MK_UNLIMITED */
+	int64 delete_retention; /* of tombstones, microseconds */
+	int64 min_compaction_lag; /* microseconds */
 	NameData name;
 	uint32 sticky; /* where the session's next sticky partition is */
 	/* rights that were found, whose and when; see mk_topic_check_right */
@@ -62,14 +71,35 @@ extern void mk_catalog_check_topic(const MkTopic *topic, int32 topic_id);
 /* Counts up whenever a topic or a role's membership may have changed. */
 extern uint64 mk_catalog_generation(void);
 
-/* Writes a new topic's row; the number comes from MK_REL_TOPIC_ID_SEQ. */
-extern void
-mk_catalog_topic_insert(int32 topic_id, Oid relid, int32 partitions,
-						const char *partitioner, int64 segment_records,
-						int32 max_message_bytes, TimestampTz created_at);
-/* Changes a topic's numbers; the caller holds its table's lock. */
-extern void mk_catalog_topic_update(const MkTopic *topic, int32 partitions,
-									int32 max_message_bytes);
+/* The columns of a topic's row, as in sql/parts/10_catalog.sql */
+typedef enum MkTopicColumn
+{
+	MK_COLUMN_TOPIC_ID = 1,
+	MK_COLUMN_REL,
+	MK_COLUMN_PARTITIONS,
+	MK_COLUMN_PARTITIONER,
+	MK_COLUMN_CLEANUP_POLICY,
+	MK_COLUMN_SEGMENT_RECORDS,
+	MK_COLUMN_MAX_MESSAGE_BYTES,
+	MK_COLUMN_MIN_INSYNC_REPLICAS,
+	MK_COLUMN_RETENTION,
+	MK_COLUMN_RETENTION_BYTES,
+	MK_COLUMN_DELETE_RETENTION,
+	MK_COLUMN_MIN_COMPACTION_LAG,
+	MK_COLUMN_CREATED_AT,
+	MK_NUM_COLUMNS = MK_COLUMN_CREATED_AT
+} MkTopicColumn;
+
+/*
+ * Writes a new topic's row; values[0] is the first column's.  The number comes
+ * from MK_REL_TOPIC_ID_SEQ.
+ */
+extern void mk_catalog_topic_insert(Datum *values, bool *nulls);
+/* Changes one column; the caller holds the lock of the topic's table. */
+extern void mk_catalog_topic_set(const MkTopic *topic, MkTopicColumn column,
+								 Datum value, bool isnull);
+/* The numbers of all topics, ascending. */
+extern List *mk_catalog_topic_ids(void);
 /* Removes all rows about a topic but those of groups. */
 extern void mk_catalog_topic_delete(int32 topic_id);
 
@@ -88,8 +118,38 @@ extern void
 mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment);
 /* The greatest number of a segment, -1 if there is none. */
 extern int64 mk_catalog_newest_segment(const MkTopic *topic, int32 partition);
+/* The next one from that number on, -1 if there is none. */
+extern int64
+mk_catalog_next_segment(const MkTopic *topic, int32 partition, int64 segment);
 /* All of them, ascending, palloc'd in *segments; returns how many. */
 extern int
 mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments);
+extern void
+mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment);
+
+/*
+ * A pass of compaction over a partition that came to its end.  Below its offset
+ * no key comes twice, but for what later records have superseded since.
+ */
+typedef struct MkCompacted
+{
+	int64 offset;
+	TimestampTz at;
+	int64 records; /* that were left below it */
+	int64 tombstones; /* of these, without the last record of the partition */
+} MkCompacted;
+
+/* The last pass; false, and all 0, if there was none. */
+extern bool
+mk_catalog_compacted(const MkTopic *topic, int32 partition, MkCompacted *last);
+/* The greatest offset of a pass of that time or before, 0 if there is none. */
+extern int64 mk_catalog_compacted_before(const MkTopic *topic, int32 partition,
+										 TimestampTz before);
+/*
+ * Notes a pass.  Of those before, the ones below forget are not needed any
+ * more.
+ */
+extern void mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
+									 const MkCompacted *pass, int64 forget);
 
 #endif /* MK_CATALOG_H */

@@ -15,3 +15,15 @@ mk_clock_now(void)
 	return GetCurrentTimestamp() +
 		(TimestampTz) (mk_guc_clock_offset * USECS_PER_SEC);
 }
+
+int64
+mk_clock_interval(const Interval *interval)
+{
+	double microseconds = (double) interval->time +
+		((double) interval->month * DAYS_PER_MONTH + interval->day) *
+			USECS_PER_DAY;
+
+	/* so that it can be taken from any time */
+	return (int64) Max(Min(microseconds, MK_CLOCK_MAX_INTERVAL),
+					   -MK_CLOCK_MAX_INTERVAL);
+}

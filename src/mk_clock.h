@@ -10,4 +10,11 @@
 /* The time now, shifted by minikafka.clock_offset. */
 extern TimestampTz mk_clock_now(void);
 
+/*
+ * An interval in microseconds; a month has 30 days, a day 24 hours.  Longer
+ * ones than some 140,000 years are cut to that.
+ */
+#define MK_CLOCK_MAX_INTERVAL 4e18
+extern int64 mk_clock_interval(const Interval *interval);
+
 #endif /* MK_CLOCK_H */

@@ -34,6 +34,7 @@
 #include "mk_clock.h"
 #include "mk_errors.h"
 #include "mk_group.h"
+#include "mk_guc.h"
 #include "mk_lock.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
@@ -1291,4 +1292,62 @@ mk_group_delete(const char *group_id)
 	foreach (lc, mk_progress_topics(g->group_no, NULL))
 		mk_topic_note_use(lfirst_int(lc));
 	mk_group_act(group_id, &action);
+}
+
+/* ---------------------------------------------------------------------------
+ * Maintenance
+ */
+
+/*
+ * Whether the group has had no members, and has committed nothing, for so long
+ * that it is to go.  It remembers the members that it had last, see
+ * mk_change_forget.
+ */
+static bool
+mk_group_has_expired(const MkGroup *g, TimestampTz now)
+{
+	TimestampTz last = DT_NOBEGIN;
+
+	for (int i = 0; i < g->nmembers; i++)
+	{
+		if (g->members[i].removed == MK_REMOVED_NOT)
+			return false;
+		last = Max(last, g->members[i].removed_at);
+	}
+	last = Max(last, mk_progress_last_commit(g->group_no));
+	return last != DT_NOBEGIN &&
+		now > last + mk_guc_offsets_retention * USECS_PER_SEC;
+}
+
+static bool
+mk_group_needs(MkGroup *g, TimestampTz now, bool *expired)
+{
+	*expired = mk_group_has_expired(g, now);
+	return *expired || mk_group_is_due(g, now) || mk_rebalance_is_due(g, NULL);
+}
+
+void
+mk_group_maintain(const char *group_id)
+{
+	MkGroupUse use = {.group_id = unconstify(char *, group_id),
+					  .exclusive = true};
+	MkAction action = {.user = BOOTSTRAP_SUPERUSERID};
+	MkGroupNote n = {.use = &use, .actions = list_make1(&action)};
+	TimestampTz now = mk_clock_now();
+	MkGroup *g = mk_membership_get(group_id);
+	bool expired;
+	ListCell *lc;
+
+	if (g == NULL || !mk_group_needs(g, now, &expired))
+		return;
+	if (expired)
+		foreach (lc, mk_progress_topics(g->group_no, NULL))
+			mk_lock_topic_in_use(lfirst_int(lc));
+	mk_lock_group(group_id, true);
+	AcceptInvalidationMessages();
+	use.group = mk_membership_get(group_id);
+	if (use.group == NULL || !mk_group_needs(use.group, now, &expired))
+		return;
+	action.kind = expired ? MK_ACTION_DELETE : MK_ACTION_CHECK;
+	mk_group_finish(&n);
 }

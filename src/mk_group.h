@@ -135,6 +135,13 @@ extern void
 mk_group_grant(const char *group_id, const char *grantee, bool grant);
 extern void mk_group_delete(const char *group_id);
 
+/*
+ * Does at once, for maintenance, what is due in a group: see mk_group_touch.
+ * Deletes it if it has had no members, and has committed nothing, for
+ * minikafka.offsets_retention.
+ */
+extern void mk_group_maintain(const char *group_id);
+
 /* MK068 */
 extern void mk_group_not_empty(const char *group_id);
 

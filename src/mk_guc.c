@@ -6,12 +6,17 @@
 
 #include <limits.h>
 
+#include "datatype/timestamp.h"
 #include "utils/guc.h"
 
 #include "mk_guc.h"
 
 double mk_guc_clock_offset = 0.0;
-int mk_guc_producer_expiry = 7 * 24 * 60 * 60;
+int mk_guc_producer_expiry = 7 * SECS_PER_DAY;
+int mk_guc_offsets_retention = 7 * SECS_PER_DAY;
+int mk_guc_inbox_retention = 30 * SECS_PER_DAY;
+char *mk_guc_database = NULL;
+int mk_guc_maintenance_interval = 60;
 
 void
 mk_guc_init(void)
@@ -26,8 +31,30 @@ mk_guc_init(void)
 		"How long it is remembered what a producer has sent to a partition.",
 		"The last sequences of a producer that has sent nothing for so long "
 		"are forgotten.",
-		&mk_guc_producer_expiry, 7 * 24 * 60 * 60, 1, INT_MAX, PGC_SUSET,
+		&mk_guc_producer_expiry, 7 * SECS_PER_DAY, 1, INT_MAX, PGC_SUSET,
 		GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"minikafka.offsets_retention",
+		"How long the committed offsets of a group without members are kept.",
+		"It counts from the last commit, or since the last member is gone.",
+		&mk_guc_offsets_retention, 7 * SECS_PER_DAY, 1, INT_MAX, PGC_SUSET,
+		GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"minikafka.inbox_retention",
+		"How long it is remembered which events inbox_accept() has accepted.",
+		NULL, &mk_guc_inbox_retention, 30 * SECS_PER_DAY, 1, INT_MAX, PGC_SUSET,
+		GUC_UNIT_S, NULL, NULL, NULL);
+	DefineCustomStringVariable(
+		"minikafka.database",
+		"The databases that the maintenance worker looks after.",
+		"Names, separated by commas.  The library must be in "
+		"\"shared_preload_libraries\".",
+		&mk_guc_database, "", PGC_SIGHUP, GUC_LIST_INPUT, NULL, NULL, NULL);
+	DefineCustomIntVariable("minikafka.maintenance_interval",
+							"How often the maintenance worker does a pass.",
+							NULL, &mk_guc_maintenance_interval, 60, 1,
+							INT_MAX / 1000, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL,
+							NULL);
 	MarkGUCPrefixReserved("minikafka");
 }
 

@@ -11,6 +11,16 @@ extern double mk_guc_clock_offset;
 /* minikafka.producer_expiry, in seconds */
 extern int mk_guc_producer_expiry;
 
+/* minikafka.offsets_retention, in seconds */
+extern int mk_guc_offsets_retention;
+
+/* minikafka.inbox_retention, in seconds */
+extern int mk_guc_inbox_retention;
+
+/* minikafka.database: names, separated by commas; and how often, in seconds */
+extern char *mk_guc_database;
+extern int mk_guc_maintenance_interval;
+
 /*
  * Sets a setting up to the end of the nest level (NewGUCNestLevel,
  * AtEOXact_GUC).

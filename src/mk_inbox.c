@@ -15,6 +15,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -195,4 +196,39 @@ mk_inbox_accept(const char *consumer, const char *event_id,
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 	return first;
+}
+
+/* ---------------------------------------------------------------------------
+ * Forgetting
+ */
+
+/* Column number, as in sql/parts/10_catalog.sql */
+#define Anum_inbox_accepted_at 4
+
+/* How many rows are removed at once. */
+#define MK_CLEAN_ROWS 20000
+
+bool
+mk_inbox_clean(void)
+{
+	TimestampTz oldest =
+		mk_clock_now() - mk_guc_inbox_retention * USECS_PER_SEC;
+	int removed = 0;
+	ScanKeyData key;
+	MkRows rows;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_inbox_accepted_at, BTLessStrategyNumber,
+				F_TIMESTAMPTZ_LT, TimestampTzGetDatum(oldest));
+	mk_rows_begin_keys(&rows, MK_REL_INBOX, MK_REL_INBOX_ACCEPTED_IDX, NULL, 1,
+					   &key);
+	while (removed < MK_CLEAN_ROWS &&
+		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (mk_rows_discard(&rows, tuple))
+			removed++;
+	}
+	mk_rows_end(&rows);
+	return removed == MK_CLEAN_ROWS;
 }

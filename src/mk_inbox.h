@@ -13,4 +13,7 @@
 extern bool mk_inbox_accept(const char *consumer, const char *event_id,
 							struct varlena *payload);
 
+/* Removes some events that are too old; true if there are more. */
+extern bool mk_inbox_clean(void);
+
 #endif /* MK_INBOX_H */

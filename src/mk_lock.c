@@ -29,7 +29,8 @@ typedef enum MkLockKind
 	MK_LOCK_GROUP_PARTITION,
 	MK_LOCK_MEMBER,
 	MK_LOCK_MEMBER_POLLED,
-	MK_LOCK_PRODUCER
+	MK_LOCK_PRODUCER,
+	MK_LOCK_CLEANING
 } MkLockKind;
 
 /*
@@ -317,4 +318,13 @@ mk_lock_producer(const char *name)
 	mk_acquire_hash(MK_LOCK_PRODUCER, mk_lock_producer_tag(name),
 					ExclusiveLock);
 	CurrentResourceOwner = owner;
+}
+
+bool
+mk_lock_cleaning(int32 topic_id, int32 partition, bool wait)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_CLEANING, topic_id, partition);
+
+	return LockAcquire(&tag, ExclusiveLock, false, !wait) !=
+		LOCKACQUIRE_NOT_AVAIL;
 }

@@ -109,4 +109,9 @@ extern uint64 mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
 extern void mk_lock_producer(const char *name);
 extern uint64 mk_lock_producer_tag(const char *name);
 
+/*
+ * "I am removing records of this partition": waits, or only tries.
+ */
+extern bool mk_lock_cleaning(int32 topic_id, int32 partition, bool wait);
+
 #endif /* MK_LOCK_H */

@@ -31,14 +31,10 @@
  */
 #include "postgres.h"
 
-#include "access/detoast.h"
-#include "access/genam.h"
-#include "access/tableam.h"
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
-#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -46,10 +42,10 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "mk_compat.h"
 #include "mk_errors.h"
 #include "mk_lock.h"
 #include "mk_log.h"
+#include "mk_scan.h"
 #include "mk_segment.h"
 
 /*
@@ -87,17 +83,6 @@ typedef struct MkHint
 } MkHint;
 
 static HTAB *mk_hints = NULL;
-
-/* A scan of one segment with a dirty snapshot, and the row it stands on. */
-typedef struct MkScan
-{
-	MkSegment segment;
-	SnapshotData dirty;
-	IndexScanDesc scan;
-	TupleTableSlot *slot;
-	int64 offset;
-	TransactionId undecided; /* the row's inserter while in progress */
-} MkScan;
 
 void
 mk_log_init(void)
@@ -156,92 +141,34 @@ mk_fresh_hint(const MkTopic *topic, int32 partition)
 	return hint;
 }
 
-/* ---------------------------------------------------------------------------
- * Scans of a segment
- */
-
 /*
  * Scans the rows of a segment from "from" to "to".  False if there is no such
  * table.
  */
 static bool
-mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition, MkHint *hint,
-			  int64 segment, LOCKMODE lockmode, int64 from, int64 to)
+mk_log_scan(MkScan *s, const MkTopic *topic, int32 partition, MkHint *hint,
+			int64 segment, LOCKMODE lockmode, int64 from, int64 to)
 {
-	ScanKeyData keys[2];
-	int nkeys = to < PG_INT64_MAX ? 2 : 1;
-
 	if (hint->segment != segment)
 	{
 		hint->segment = segment;
 		hint->segment_relid = InvalidOid;
 	}
-	if (!mk_segment_open(topic, partition, segment, lockmode,
-						 &hint->segment_relid, &s->segment))
-		return false;
-	InitDirtySnapshot(s->dirty);
-	s->slot = table_slot_create(s->segment.rel, NULL);
-	s->scan = mk_index_beginscan(s->segment.rel, s->segment.pkey, &s->dirty,
-								 nkeys, 0);
-	ScanKeyInit(&keys[0], 1, BTGreaterEqualStrategyNumber, F_INT8GE,
-				Int64GetDatum(from));
-	ScanKeyInit(&keys[1], 1, BTLessEqualStrategyNumber, F_INT8LE,
-				Int64GetDatum(to));
-	index_rescan(s->scan, keys, nkeys, NULL, 0);
-	return true;
-}
-
-static Datum
-mk_scan_column(MkScan *s, AttrNumber attno)
-{
-	bool isnull;
-
-	return slot_getattr(s->slot, attno, &isnull);
-}
-
-/* Whether the row can be handed out: see the rules at the top of the file. */
-static bool
-mk_scan_is_settled(MkScan *s, Snapshot snapshot)
-{
-	return !TransactionIdIsValid(s->undecided) &&
-		table_tuple_satisfies_snapshot(s->segment.rel, s->slot, snapshot);
-}
-
-static bool
-mk_scan_next(MkScan *s, ScanDirection direction)
-{
-	CHECK_FOR_INTERRUPTS();
-	if (!index_getnext_slot(s->scan, direction, s->slot))
-		return false;
-	s->undecided = s->dirty.xmin;
-	s->offset = DatumGetInt64(mk_scan_column(s, Anum_record_offset));
-	return true;
-}
-
-/* Ends the scan, but leaves the segment open. */
-static void
-mk_scan_end_open(MkScan *s)
-{
-	index_endscan(s->scan);
-	ExecDropSingleTupleTableSlot(s->slot);
-}
-
-static void
-mk_scan_end(MkScan *s)
-{
-	mk_scan_end_open(s);
-	mk_segment_close(&s->segment, false);
+	return mk_scan_begin(s, topic, partition, segment, lockmode, NULL, from, to,
+						 &hint->segment_relid);
 }
 
 /*
- * A segment that the catalog had has no table: fine if the log start has
- * passed it meanwhile.
+ * There is no table of this segment: fine if the log start has passed it
+ * meanwhile, or if compaction has left nothing in it, and dropped it.
  */
-static void
+void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 {
 	mk_catalog_check_topic(topic, topic->topic_id);
-	if ((segment + 1) * topic->segment_records > mk_log_start(topic, partition))
+	if ((segment + 1) * topic->segment_records >
+			mk_log_start(topic, partition) &&
+		mk_catalog_next_segment(topic, partition, segment) == segment)
 		mk_segment_missing(topic, partition, segment);
 }
 
@@ -262,8 +189,8 @@ mk_log_last_row(const MkTopic *topic, int32 partition, MkHint *hint, int64 from,
 	{
 		MkScan s;
 
-		if (!mk_scan_begin(&s, topic, partition, hint, segment,
-						   RowExclusiveLock, from, PG_INT64_MAX))
+		if (!mk_log_scan(&s, topic, partition, hint, segment, RowExclusiveLock,
+						 from, PG_INT64_MAX))
 		{
 			mk_log_check_dropped(topic, partition, segment);
 			return false;
@@ -441,8 +368,8 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 	{
 		MkScan s;
 
-		if (!mk_scan_begin(&s, topic, partition, hint, segment, AccessShareLock,
-						   bound, PG_INT64_MAX))
+		if (!mk_log_scan(&s, topic, partition, hint, segment, AccessShareLock,
+						 bound, PG_INT64_MAX))
 		{
 			mk_log_check_dropped(topic, partition, segment);
 			break;
@@ -515,48 +442,18 @@ mk_log_end(const MkTopic *topic, int32 partition)
  * Reading
  */
 
-/* The bytes of a value, as it was sent. */
-static int64
-mk_bytes(Datum datum, bool isnull)
-{
-	return isnull ? 0 : (int64) toast_raw_datum_size(datum) - VARHDRSZ;
-}
-
-/* A value that does not need the segment any more. */
-static Datum
-mk_fetch_external(Datum datum, bool isnull)
-{
-	if (isnull || !VARATT_IS_EXTERNAL(DatumGetPointer(datum)))
-		return datum;
-	return PointerGetDatum(
-		detoast_external_attr((struct varlena *) DatumGetPointer(datum)));
-}
-
-static void
-mk_scan_record(MkScan *s, MkLogRecord *r)
-{
-	slot_getallattrs(s->slot);
-	r->offset = s->offset;
-	r->ts = DatumGetTimestampTz(s->slot->tts_values[Anum_record_ts - 1]);
-	r->record.key = s->slot->tts_values[Anum_record_key - 1];
-	r->record.key_isnull = s->slot->tts_isnull[Anum_record_key - 1];
-	r->record.value = s->slot->tts_values[Anum_record_value - 1];
-	r->record.value_isnull = s->slot->tts_isnull[Anum_record_value - 1];
-	r->record.headers = s->slot->tts_values[Anum_record_headers - 1];
-	r->record.headers_isnull = s->slot->tts_isnull[Anum_record_headers - 1];
-	r->bytes = mk_bytes(r->record.key, r->record.key_isnull) +
-		mk_bytes(r->record.value, r->record.value_isnull) +
-		mk_bytes(r->record.headers, r->record.headers_isnull);
-}
-
 /*
  * Hands out the records from start to last; see mk_log_read.  Returns the
  * offset after the last one, start if there was none.
+ *
+ * Where an offset is missing, the log start may have passed it during the walk:
+ * then the walk ends there, and "passed" is set.  The log start moves in a
+ * transaction before the rows go, so who misses a row sees that.
  */
 static int64
 mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 			int64 max_records, int64 max_bytes, Snapshot snapshot,
-			MkLogSink sink, void *arg)
+			MkLogSink sink, void *arg, bool *passed)
 {
 	int64 records = topic->segment_records;
 	MkHint *hint = mk_fresh_hint(topic, partition);
@@ -568,23 +465,32 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 	MemoryContext record_context;
 	MemoryContext old;
 
+	*passed = false;
 	record_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka record", ALLOCSET_DEFAULT_SIZES);
 	for (int64 k = start / records; !done && k <= newest; k++)
 	{
 		MkScan s;
 
-		if (!mk_scan_begin(&s, topic, partition, hint, k, AccessShareLock,
-						   start, last))
+		if (!mk_log_scan(&s, topic, partition, hint, k, AccessShareLock, start,
+						 last))
 		{
+			int64 after = mk_catalog_next_segment(topic, partition, k + 1);
+
 			mk_log_check_dropped(topic, partition, k);
+			k = after < 0 ? newest : after - 1;
 			continue;
 		}
 		while (!done && mk_scan_next(&s, ForwardScanDirection))
 		{
 			MkLogRecord r;
 
-			done = !mk_scan_is_settled(&s, snapshot);
+			if (s.offset > next)
+			{
+				mk_refresh(topic, partition, hint);
+				*passed = hint->log_start > next;
+			}
+			done = *passed || !mk_scan_is_settled(&s, snapshot);
 			if (done)
 				break;
 			mk_scan_record(&s, &r);
@@ -593,11 +499,7 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 			if (done)
 				break;
 			old = MemoryContextSwitchTo(record_context);
-			r.record.key = mk_fetch_external(r.record.key, r.record.key_isnull);
-			r.record.value =
-				mk_fetch_external(r.record.value, r.record.value_isnull);
-			r.record.headers =
-				mk_fetch_external(r.record.headers, r.record.headers_isnull);
+			mk_scan_keep(&r);
 			done = !sink(&r, arg);
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(record_context);
@@ -620,6 +522,7 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 {
 	MkHint *hint = mk_fresh_hint(topic, partition);
 	int64 next;
+	bool passed;
 
 	/* who reads on from where he was is not beyond the end: no need to look */
 	if (start < hint->log_start ||
@@ -627,7 +530,9 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 		 !RecoveryInProgress()))
 		return false;
 	next = mk_log_walk(topic, partition, start, PG_INT64_MAX, max_records,
-					   max_bytes, snapshot, sink, arg);
+					   max_bytes, snapshot, sink, arg, &passed);
+	if (passed && next == start)
+		return false;
 
 	/* all below the start was decided, and all that was handed out */
 	if (start <= hint->end && next > hint->end)
@@ -684,12 +589,13 @@ mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
 			Snapshot snapshot, int64 *found, TimestampTz *ts)
 {
 	MkFirst first;
+	bool passed;
 
 	/* where there is no hole, the scan need not read a page of keys */
 	if (mk_log_walk(topic, partition, offset, offset, 1, 0, snapshot,
-					mk_take_first, &first) == offset &&
+					mk_take_first, &first, &passed) == offset &&
 		mk_log_walk(topic, partition, offset, PG_INT64_MAX, 1, 0, snapshot,
-					mk_take_first, &first) == offset)
+					mk_take_first, &first, &passed) == offset)
 		return false;
 	*found = first.offset;
 	*ts = first.ts;
@@ -736,6 +642,7 @@ typedef struct MkCheck
 	int32 partition;
 	int64 next; /* the offset to come */
 	TimestampTz ts; /* of the record before */
+	bool compacted; /* so holes are as they should be */
 	MkLogProblem report;
 	void *arg;
 } MkCheck;
@@ -765,7 +672,7 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 				  "ts is before that of the record before", c->arg);
 	else
 		c->ts = ts;
-	if (s->offset > c->next)
+	if (s->offset > c->next && !c->compacted)
 		c->report(
 			"notice", c->partition, c->next,
 			psprintf("hole of " INT64_FORMAT " offsets", s->offset - c->next),
@@ -785,8 +692,8 @@ mk_check_segment(MkCheck *c, const MkTopic *topic, MkHint *hint, int64 segment,
 	bool settled = true;
 	MkScan s;
 
-	if (!mk_scan_begin(&s, topic, c->partition, hint, segment, AccessShareLock,
-					   PG_INT64_MIN, PG_INT64_MAX))
+	if (!mk_log_scan(&s, topic, c->partition, hint, segment, AccessShareLock,
+					 PG_INT64_MIN, PG_INT64_MAX))
 		return true;
 	while (settled && mk_scan_next(&s, ForwardScanDirection))
 	{
@@ -814,7 +721,10 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 	const char *problem = mk_segment_partition_problem(topic, partition);
 	bool sound = true;
 	bool go_on = true;
+	MkCompacted pass;
 
+	c.compacted =
+		topic->compacts || mk_catalog_compacted(topic, partition, &pass);
 	if (problem != NULL)
 		report("error", partition, -1, problem, arg);
 	for (int i = 0; i < n; i++)

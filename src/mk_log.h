@@ -10,7 +10,7 @@
 
 #include "mk_append.h"
 #include "mk_catalog.h"
-#include "mk_segment.h"
+#include "mk_scan.h"
 
 /* To be called once, in _PG_init. */
 extern void mk_log_init(void);
@@ -64,19 +64,18 @@ extern MkAppender *mk_log_append_begin(const MkTopic *topic, int32 partition,
  * Reading
  */
 
-typedef struct MkLogRecord
-{
-	int64 offset;
-	TimestampTz ts;
-	int64 bytes; /* of key, value and headers, as sent */
-	MkRecord record;
-} MkLogRecord;
-
 /*
  * Gets each record; the values live until it returns.  False to stop before
  * this record.
  */
 typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
+
+/*
+ * To be called when there is no table of a segment: raises an error if there
+ * should be one.
+ */
+extern void
+mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment);
 
 /* The log start: the first offset that can be read, if there is a record. */
 extern int64 mk_log_start(const MkTopic *topic, int32 partition);

@@ -525,6 +525,34 @@ mk_membership_get_rights(const char *group_id, MkGroup *group)
 	return true;
 }
 
+List *
+mk_membership_names(void)
+{
+	return mk_rows_names(MK_REL_GROUP, MK_REL_GROUP_PKEY);
+}
+
+List *
+mk_membership_numbers(void)
+{
+	List *result = NIL;
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, MK_REL_MEMBER, MK_REL_MEMBER_PKEY, NULL, 0, NULL);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		bool isnull;
+
+		(void) mk_rows_nullable(&rows, tuple, Anum_member_removed_at, &isnull);
+		if (isnull)
+			result = lappend_int(result,
+								 DatumGetInt32(mk_rows_column(
+									 &rows, tuple, Anum_member_member_no)));
+	}
+	mk_rows_end(&rows);
+	return result;
+}
+
 void
 mk_membership_trim(void)
 {

@@ -113,6 +113,12 @@ extern MkGroup *mk_membership_get(const char *group_id);
 /* The same, but only its row and its grantees, and not kept. */
 extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
 
+/* The names of all groups, also of deleted ones. */
+extern List *mk_membership_names(void);
+
+/* The numbers of all members of all groups, in no order. */
+extern List *mk_membership_numbers(void);
+
 /*
  * Forgets what the backend has read of groups, if those are many.  To be called
  * where no result of mk_membership_get is in use.

@@ -329,7 +329,7 @@ mk_outbox_record(MkOutbox *o, const TriggerData *trigger, MkOp op,
 
 	if (row != NULL)
 		record.value = mk_outbox_value(o, trigger, row);
-	mk_topic_check_size(topic, &record);
+	mk_topic_check_record(topic, &record);
 	mk_xact_send(topic, mk_topic_choose_partition(topic, &record), &record,
 				 NULL, 0);
 }

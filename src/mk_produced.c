@@ -8,6 +8,8 @@
 
 #include "access/htup_details.h"
 #include "access/stratnum.h"
+#include "access/xact.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
@@ -25,7 +27,8 @@ enum
 	Anum_producer_owner,
 	Anum_producer_epoch,
 	Anum_producer_initialized,
-	Natts_producer = Anum_producer_initialized
+	Anum_producer_began_at,
+	Natts_producer = Anum_producer_began_at
 };
 
 enum
@@ -73,6 +76,8 @@ mk_produced_producer(const char *producer, MkProducerRow *row)
 			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_producer_epoch));
 		row->initialized = DatumGetBool(
 			mk_rows_column(&rows, tuple, Anum_producer_initialized));
+		row->began_at = DatumGetTimestampTz(
+			mk_rows_column(&rows, tuple, Anum_producer_began_at));
 	}
 	mk_rows_end(&rows);
 	return tuple != NULL;
@@ -89,11 +94,12 @@ mk_produced_insert_producer(const char *producer, const MkProducerRow *row)
 	values[Anum_producer_owner - 1] = NameGetDatum(&row->owner);
 	values[Anum_producer_epoch - 1] = Int32GetDatum(row->epoch);
 	values[Anum_producer_initialized - 1] = BoolGetDatum(row->initialized);
+	values[Anum_producer_began_at - 1] = TimestampTzGetDatum(row->began_at);
 	mk_relation_insert(MK_REL_PRODUCER, NULL, values, nulls);
 }
 
 void
-mk_produced_begin_epoch(const char *producer, int32 epoch)
+mk_produced_begin_epoch(const char *producer, int32 epoch, TimestampTz now)
 {
 	Datum values[Natts_producer] = {0};
 	bool nulls[Natts_producer] = {0};
@@ -105,9 +111,29 @@ mk_produced_begin_epoch(const char *producer, int32 epoch)
 	replace[Anum_producer_epoch - 1] = true;
 	values[Anum_producer_initialized - 1] = BoolGetDatum(true);
 	replace[Anum_producer_initialized - 1] = true;
+	values[Anum_producer_began_at - 1] = TimestampTzGetDatum(now);
+	replace[Anum_producer_began_at - 1] = true;
 	if (tuple != NULL)
 		mk_rows_modify(&rows, tuple, values, nulls, replace);
 	mk_rows_end(&rows);
+}
+
+List *
+mk_produced_names(void)
+{
+	return mk_rows_names(MK_REL_PRODUCER, MK_REL_PRODUCER_PKEY);
+}
+
+void
+mk_produced_delete_producer(const char *producer)
+{
+	MkRows rows;
+	HeapTuple tuple = mk_producer_scan(&rows, producer);
+
+	if (tuple != NULL)
+		(void) mk_rows_discard(&rows, tuple);
+	mk_rows_end(&rows);
+	CommandCounterIncrement();
 }
 
 /* ---------------------------------------------------------------------------
@@ -234,6 +260,45 @@ mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
 
 	mk_relation_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
 						   lengthof(keys), keys);
+}
+
+bool
+mk_produced_any(int32 producer_id)
+{
+	MkRows rows;
+	bool any;
+
+	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, SnapshotSelf, 1,
+				  &producer_id);
+	any = mk_rows_next(&rows, ForwardScanDirection) != NULL;
+	mk_rows_end(&rows);
+	return any;
+}
+
+void
+mk_produced_clean(int32 producer_id, int32 topic_id, int32 partition,
+				  int64 known)
+{
+	const int32 keys[] = {producer_id, topic_id, partition};
+	MkProduced newest;
+	MkProduced row;
+	MkRows rows;
+	HeapTuple tuple;
+
+	if (!mk_produced_last(producer_id, topic_id, partition, NULL, &newest))
+		return;
+	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, SnapshotSelf,
+				  lengthof(keys), keys);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		mk_produced_read(&rows, tuple, &row);
+		if (row.epoch == newest.epoch &&
+			row.last_sequence > newest.last_sequence - known)
+			break;
+		(void) mk_rows_discard(&rows, tuple);
+	}
+	mk_rows_end(&rows);
 }
 
 void

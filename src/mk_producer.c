@@ -17,6 +17,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
+#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "mk_clock.h"
@@ -210,6 +211,7 @@ mk_producer_lock(void *note)
 				   GetUserNameFromId(linitial_oid(n->users), false));
 		use->row.epoch = n->begins ? n->epoch : 0;
 		use->row.initialized = n->begins;
+		use->row.began_at = mk_clock_now();
 		mk_produced_insert_producer(use->producer, &use->row);
 	}
 	foreach (lc, n->users)
@@ -219,7 +221,7 @@ mk_producer_lock(void *note)
 	if (found && n->begins)
 	{
 		use->row.epoch = n->epoch;
-		mk_produced_begin_epoch(use->producer, n->epoch);
+		mk_produced_begin_epoch(use->producer, n->epoch, mk_clock_now());
 	}
 }
 
@@ -696,4 +698,75 @@ mk_producer_find(const char *producer, MkProducerRow *row)
 		mk_role_check_owner(NameStr(row->owner), GetUserId(), "producer",
 							producer);
 	return true;
+}
+
+/* ---------------------------------------------------------------------------
+ * Forgetting
+ */
+
+/* How many sequences are known, at least; Kafka keeps five batches. */
+#define MK_KNOWN_SEQUENCES 1000
+
+typedef struct MkClean
+{
+	const char *producer;
+	int32 producer_id;
+	bool all_expired; /* so far */
+	bool locked;
+} MkClean;
+
+/* Keeps others from sending; once. */
+static void
+mk_clean_lock(MkClean *c)
+{
+	if (!c->locked)
+		mk_lock_producer(c->producer);
+	c->locked = true;
+}
+
+static void
+mk_clean_partition(int32 topic_id, int32 partition, const MkProduced *row,
+				   void *arg)
+{
+	MkClean *c = arg;
+	MkProduced now;
+
+	if (mk_has_expired(row))
+	{
+		mk_clean_lock(c);
+		if (mk_produced_last(c->producer_id, topic_id, partition, NULL, &now) &&
+			mk_has_expired(&now))
+		{
+			mk_produced_delete(c->producer_id, topic_id, partition);
+			return;
+		}
+	}
+	c->all_expired = false;
+	mk_produced_clean(c->producer_id, topic_id, partition, MK_KNOWN_SEQUENCES);
+}
+
+static bool
+mk_producer_is_unused(const MkProducerRow *row)
+{
+	return mk_clock_now() >
+		row->began_at + mk_guc_producer_expiry * USECS_PER_SEC;
+}
+
+void
+mk_producer_clean(const char *producer)
+{
+	MkClean c = {.producer = producer, .all_expired = true};
+	MkProducerRow row;
+
+	if (!mk_produced_producer(producer, &row))
+		return;
+	c.producer_id = row.producer_id;
+	mk_produced_scan(row.producer_id, SnapshotSelf, mk_clean_partition, &c);
+	if (!c.all_expired || !mk_producer_is_unused(&row))
+		return;
+	mk_clean_lock(&c);
+	if (mk_produced_producer(producer, &row) &&
+		row.producer_id == c.producer_id && mk_producer_is_unused(&row) &&
+		!mk_produced_any(row.producer_id))
+		mk_produced_delete_producer(producer);
 }

@@ -60,4 +60,11 @@ extern bool mk_producer_find(const char *producer, MkProducerRow *row);
 extern bool
 mk_producer_counts(const MkProducerRow *producer, const MkProduced *row);
 
+/*
+ * Removes what is not needed any more of what a producer has sent: all but the
+ * last sequences to a partition, and all if that has expired; then also the
+ * producer, if it has begun nothing since.
+ */
+extern void mk_producer_clean(const char *producer);
+
 #endif /* MK_PRODUCER_H */

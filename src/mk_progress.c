@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -164,8 +165,7 @@ mk_progress_topics(int32 group_no, Snapshot snapshot)
 						  snapshot);
 }
 
-/* The numbers of all groups that have rows. */
-static List *
+List *
 mk_progress_groups(Snapshot snapshot)
 {
 	return mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 0, NULL,
@@ -217,6 +217,85 @@ mk_progress_scan_topic(int32 topic_id, Snapshot snapshot, MkProgressSink sink,
 }
 
 /* ---------------------------------------------------------------------------
+ * What is not needed any more
+ */
+
+/* How many rows are removed at once. */
+#define MK_CLEAN_ROWS 20000
+
+TimestampTz
+mk_progress_last_commit(int32 group_no)
+{
+	TimestampTz last = DT_NOBEGIN;
+	ListCell *lc;
+	ListCell *lc2;
+
+	foreach (lc, mk_progress_topics(group_no, NULL))
+	{
+		const int32 keys[] = {group_no, lfirst_int(lc)};
+
+		foreach (lc2,
+				 mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
+								lengthof(keys), keys, NULL))
+		{
+			MkProgress progress;
+
+			if (mk_progress_get(group_no, lfirst_int(lc), lfirst_int(lc2), NULL,
+								&progress) &&
+				progress.committed >= 0)
+				last = Max(last, progress.committed_at);
+		}
+	}
+	return last;
+}
+
+/* Removes the rows before the newest of a partition; counts them. */
+static void
+mk_progress_clean_partition(int32 group_no, int32 topic_id, int32 partition,
+							int *removed)
+{
+	const int32 keys[] = {group_no, topic_id, partition};
+	MkProgress newest;
+	MkRows rows;
+	HeapTuple tuple;
+
+	if (!mk_progress_get(group_no, topic_id, partition, NULL, &newest))
+		return;
+	mk_rows_begin(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, SnapshotSelf,
+				  lengthof(keys), keys);
+	while (*removed < MK_CLEAN_ROWS &&
+		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
+		   DatumGetInt64(mk_rows_column(&rows, tuple, Anum_progress_number)) <
+			   newest.number)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (mk_rows_discard(&rows, tuple))
+			(*removed)++;
+	}
+	mk_rows_end(&rows);
+}
+
+bool
+mk_progress_clean(int32 group_no)
+{
+	int removed = 0;
+	ListCell *lc;
+	ListCell *lc2;
+
+	foreach (lc, mk_progress_topics(group_no, NULL))
+	{
+		const int32 keys[] = {group_no, lfirst_int(lc)};
+
+		foreach (lc2,
+				 mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
+								lengthof(keys), keys, NULL))
+			mk_progress_clean_partition(group_no, lfirst_int(lc),
+										lfirst_int(lc2), &removed);
+	}
+	return removed == MK_CLEAN_ROWS;
+}
+
+/* ---------------------------------------------------------------------------
  * Heartbeats
  */
 
@@ -262,4 +341,31 @@ mk_progress_delete_heartbeats(int32 member_no)
 {
 	mk_relation_delete_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
 						   &member_no);
+}
+
+List *
+mk_progress_heard_of(void)
+{
+	return mk_rows_values(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 0, NULL,
+						  NULL);
+}
+
+void
+mk_progress_clean_heartbeats(int32 member_no)
+{
+	for (int32 polled = 0; polled <= 1; polled++)
+	{
+		const int32 keys[] = {member_no, polled};
+		TimestampTz newest = mk_heartbeat(member_no, polled);
+		MkRows rows;
+		HeapTuple tuple;
+
+		mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX,
+					  SnapshotSelf, lengthof(keys), keys);
+		while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
+			   DatumGetTimestampTz(
+				   mk_rows_column(&rows, tuple, Anum_heartbeat_at)) < newest)
+			(void) mk_rows_discard(&rows, tuple);
+		mk_rows_end(&rows);
+	}
 }

@@ -55,6 +55,18 @@ extern List *mk_progress_topics(int32 group_no, Snapshot snapshot);
 extern void mk_progress_delete_topic(int32 topic_id);
 extern void mk_progress_delete_group(int32 group_no);
 
+/* The numbers of all groups that have rows, ascending. */
+extern List *mk_progress_groups(Snapshot snapshot);
+
+/* When the group has last committed an offset, DT_NOBEGIN if never. */
+extern TimestampTz mk_progress_last_commit(int32 group_no);
+
+/*
+ * Removes rows of a group that are not the newest; up to a limit, then true:
+ * there are more.
+ */
+extern bool mk_progress_clean(int32 group_no);
+
 /*
  * Calls back for the newest row of each group and partition of a topic; for
  * check_topic.
@@ -73,5 +85,11 @@ mk_progress_heartbeats(int32 member_no, TimestampTz *seen, TimestampTz *polled);
 extern void
 mk_progress_put_heartbeat(int32 member_no, bool polled, TimestampTz at);
 extern void mk_progress_delete_heartbeats(int32 member_no);
+
+/* The numbers of all that were heard of, ascending. */
+extern List *mk_progress_heard_of(void);
+
+/* Removes heartbeats of a member that are not the newest. */
+extern void mk_progress_clean_heartbeats(int32 member_no);
 
 #endif /* MK_PROGRESS_H */

@@ -13,6 +13,7 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -20,10 +21,12 @@
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "mk_relation.h"
 
@@ -36,6 +39,8 @@ static const char *const mk_relation_names[MK_NUM_RELS] = {
 	[MK_REL_PARTITION_PKEY] = "partition_pkey",
 	[MK_REL_SEGMENT] = "segment",
 	[MK_REL_SEGMENT_PKEY] = "segment_pkey",
+	[MK_REL_COMPACTION] = "compaction",
+	[MK_REL_COMPACTION_PKEY] = "compaction_pkey",
 	[MK_REL_GROUP] = "consumer_group",
 	[MK_REL_GROUP_PKEY] = "consumer_group_pkey",
 	[MK_REL_GROUP_NO_SEQ] = "group_no",
@@ -56,6 +61,7 @@ static const char *const mk_relation_names[MK_NUM_RELS] = {
 	[MK_REL_PRODUCED] = "producer_progress",
 	[MK_REL_PRODUCED_PKEY] = "producer_progress_pkey",
 	[MK_REL_INBOX] = "inbox",
+	[MK_REL_INBOX_ACCEPTED_IDX] = "inbox_accepted_idx",
 };
 
 /* The OIDs, when valid. */
@@ -247,6 +253,24 @@ mk_rows_values(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 	return result;
 }
 
+List *
+mk_rows_names(MkRelation rel, MkRelation index)
+{
+	List *result = NIL;
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, rel, index, NULL, 0, NULL);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		result = lappend(result,
+						 TextDatumGetCString(mk_rows_column(&rows, tuple, 1)));
+	}
+	mk_rows_end(&rows);
+	return result;
+}
+
 /* ---------------------------------------------------------------------------
  * Writing
  */
@@ -300,6 +324,30 @@ mk_relation_delete(MkRelation which, ItemPointer tid)
 	CommandCounterIncrement();
 }
 
+/* Removes a row; false if somebody else does, or has. */
+static bool
+mk_relation_try_delete(Relation rel, ItemPointer tid, bool wait)
+{
+	TM_FailureData failure;
+	TM_Result result =
+		table_tuple_delete(rel, tid, GetCurrentCommandId(true), SnapshotSelf,
+						   InvalidSnapshot, wait, &failure, false);
+
+	if (result == TM_Updated)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("could not remove a row that was updated meanwhile"),
+				 errhint("Run the transaction again.")));
+	return result == TM_Ok;
+}
+
+bool
+mk_rows_discard(MkRows *rows, HeapTuple tuple)
+{
+	LockRelation(rows->rel, RowExclusiveLock);
+	return mk_relation_try_delete(rows->rel, &tuple->t_self, false);
+}
+
 void
 mk_relation_delete_all(MkRelation which, MkRelation index, int nkeys,
 					   const int32 *values)
@@ -312,7 +360,7 @@ mk_relation_delete_all(MkRelation which, MkRelation index, int nkeys,
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		CatalogTupleDelete(rel, &tuple->t_self);
+		(void) mk_relation_try_delete(rel, &tuple->t_self, true);
 	}
 	mk_rows_end(&rows);
 	table_close(rel, NoLock);

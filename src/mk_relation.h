@@ -23,6 +23,8 @@ typedef enum MkRelation
 	MK_REL_PARTITION_PKEY,
 	MK_REL_SEGMENT,
 	MK_REL_SEGMENT_PKEY,
+	MK_REL_COMPACTION,
+	MK_REL_COMPACTION_PKEY,
 	MK_REL_GROUP,
 	MK_REL_GROUP_PKEY,
 	MK_REL_GROUP_NO_SEQ,
@@ -43,6 +45,7 @@ typedef enum MkRelation
 	MK_REL_PRODUCED,
 	MK_REL_PRODUCED_PKEY,
 	MK_REL_INBOX,
+	MK_REL_INBOX_ACCEPTED_IDX,
 	MK_NUM_RELS
 } MkRelation;
 
@@ -95,6 +98,9 @@ extern void mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values,
 extern List *mk_rows_values(MkRelation rel, MkRelation index, int nkeys,
 							const int32 *values, Snapshot snapshot);
 
+/* The first column of all rows, which is text, in the order of the index. */
+extern List *mk_rows_names(MkRelation rel, MkRelation index);
+
 /* A column of the row; the first raises an error for a NULL. */
 extern Datum
 mk_rows_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno);
@@ -111,7 +117,16 @@ extern void mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
 							   bool *nulls);
 extern void mk_relation_delete(MkRelation which, ItemPointer tid);
 
-/* Removes the rows that mk_rows_begin would find. */
+/*
+ * Removes the row that a scan stands on, if nobody else is at it: does not
+ * wait.  For rows that are not needed, and are never updated.
+ */
+extern bool mk_rows_discard(MkRows *rows, HeapTuple tuple);
+
+/*
+ * Removes the rows that mk_rows_begin would find; waits for who is at one, who
+ * may have removed it.
+ */
 extern void mk_relation_delete_all(MkRelation which, MkRelation index,
 								   int nkeys, const int32 *values);
 

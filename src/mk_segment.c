@@ -23,6 +23,7 @@
 #include "catalog/pg_opfamily_d.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
@@ -358,6 +359,16 @@ mk_tablespace(Oid relid)
 	return tablespace;
 }
 
+static Oid
+mk_toast(Oid relid)
+{
+	HeapTuple tuple;
+	Oid toast = mk_class(relid, &tuple)->reltoastrelid;
+
+	ReleaseSysCache(tuple);
+	return toast;
+}
+
 void
 mk_segment_refuse_writes(const char *qualified_name)
 {
@@ -449,6 +460,117 @@ mk_segment_make_partition(const MkTopic *topic, int32 partition)
 	mk_attach(topic->relid, topic_name, name, psprintf("IN (%d)", partition));
 	mk_catalog_partition_insert(topic, partition);
 	mk_segment_make(topic, partition, 0, false);
+}
+
+int64
+mk_segment_bytes(const MkTopic *topic, int32 partition, int64 segment)
+{
+	Oid relid = mk_segment_relid(topic, partition, segment);
+	Relation rel = mk_try_open(relid);
+	int64 bytes;
+
+	if (rel == NULL)
+		return 0;
+	bytes = DatumGetInt64(
+		DirectFunctionCall1(pg_total_relation_size, ObjectIdGetDatum(relid)));
+	relation_close(rel, AccessShareLock);
+	return bytes;
+}
+
+/* ---------------------------------------------------------------------------
+ * Dropping and shrinking
+ *
+ * Who waits for an exclusive lock makes all who come after him wait too.  So
+ * these are only tried for, and let go at once if one of them cannot be had.
+ */
+
+#define MK_TRIES        10
+#define MK_TRY_SLEEP_US 5000
+
+/* Locks the tables that are not InvalidOid exclusively, or none. */
+static bool
+mk_try_lock(const Oid *relids, int n)
+{
+	for (int try = 0; try < MK_TRIES; try++)
+	{
+		int locked = 0;
+
+		while (
+			locked < n &&
+			(!OidIsValid(relids[locked]) ||
+			 ConditionalLockRelationOid(relids[locked], AccessExclusiveLock)))
+			locked++;
+		if (locked == n)
+			return true;
+		while (locked-- > 0)
+			if (OidIsValid(relids[locked]))
+				UnlockRelationOid(relids[locked], AccessExclusiveLock);
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(MK_TRY_SLEEP_US);
+	}
+	return false;
+}
+
+bool
+mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
+{
+	Oid relid = mk_segment_relid(topic, partition, segment);
+
+	if (OidIsValid(relid))
+	{
+		const Oid relids[] = {mk_partition_relid(topic, partition), relid,
+							  mk_toast(relid)};
+
+		if (!mk_try_lock(relids, lengthof(relids)))
+			return false;
+		mk_ddl_as_superuser(InvalidOid,
+							"DROP TABLE minikafka_data.p%d_%d_" INT64_FORMAT,
+							topic->topic_id, partition, segment);
+	}
+	mk_catalog_segment_delete(topic, partition, segment);
+	return true;
+}
+
+/*
+ * A table is shrunk if its rows need less than a quarter of it, and it is not
+ * small; but only as long as that takes about a tenth of a second.
+ */
+#define MK_SHRINK_FACTOR     4
+#define MK_SHRINK_MIN_BLOCKS 64
+#define MK_SHRINK_MAX_BYTES  (16 * 1024 * 1024)
+
+bool
+mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment,
+					  int64 bytes)
+{
+	MkSegment s;
+	BlockNumber blocks;
+	Oid relid;
+	Oid owner;
+	char *pkey;
+
+	if (!mk_segment_open(topic, partition, segment, AccessShareLock, NULL, &s))
+		return true;
+	blocks = RelationGetNumberOfBlocks(s.rel);
+	relid = RelationGetRelid(s.rel);
+	owner = s.rel->rd_rel->relowner;
+	pkey = pstrdup(quote_identifier(RelationGetRelationName(s.pkey)));
+	mk_segment_close(&s, false);
+
+	if (blocks < MK_SHRINK_MIN_BLOCKS || bytes > MK_SHRINK_MAX_BYTES ||
+		(int64) blocks * BLCKSZ < bytes * MK_SHRINK_FACTOR)
+		return true;
+	{
+		const Oid relids[] = {relid, mk_toast(relid)};
+
+		if (!mk_try_lock(relids, lengthof(relids)))
+			return false;
+	}
+	/* keeps who may see which row; what indexes run is run as the owner */
+	mk_ddl_as_owner(owner,
+					"CLUSTER minikafka_data.p%d_%d_" INT64_FORMAT " USING %s",
+					topic->topic_id, partition, segment, pkey);
+	return true;
 }
 
 void

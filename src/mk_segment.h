@@ -69,6 +69,21 @@ extern const char *mk_segment_problem(const MkTopic *topic, int32 partition,
 extern bool mk_segment_make(const MkTopic *topic, int32 partition,
 							int64 segment, bool if_free);
 
+/* The bytes of a segment on disk, with indexes and TOAST; 0 if it is missing. */
+extern int64
+mk_segment_bytes(const MkTopic *topic, int32 partition, int64 segment);
+
+/*
+ * Drops a segment, and its row; or writes its table anew, without the space
+ * that nothing is in, if that is most of it and "bytes", what its rows need, is
+ * little.  Both wait for nobody, and let nobody wait but for the work itself:
+ * false if somebody uses the tables that must be locked, after some tries.
+ */
+extern bool
+mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment);
+extern bool mk_segment_try_shrink(const MkTopic *topic, int32 partition,
+								  int64 segment, int64 bytes);
+
 /* Makes a partition's table with its first segment, and their rows. */
 extern void mk_segment_make_partition(const MkTopic *topic, int32 partition);
 

@@ -222,10 +222,18 @@ mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length)
 	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
 
 void
-mk_topic_check_size(const MkTopic *topic, const MkRecord *r)
+mk_topic_check_record(const MkTopic *topic, const MkRecord *r)
 {
 	Size bytes = 0;
 
+	if (r->key_isnull && topic->compacts)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("record without a key for topic \"%s\"",
+						NameStr(topic->name)),
+				 errdetail("The topic is compacted: the last record of each "
+						   "key is kept."),
+				 errhint("Give each record a key.")));
 	if (!r->key_isnull)
 		bytes += VARSIZE_ANY_EXHDR(DatumGetPointer(r->key));
 	if (!r->value_isnull)
@@ -327,6 +335,8 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 	Oid namespace = mk_relation_topics_namespace();
 	char *table = psprintf("minikafka_topics.%s", quote_identifier(name));
 	Oid relid;
+	Datum values[MK_NUM_COLUMNS] = {0};
+	bool nulls[MK_NUM_COLUMNS] = {0};
 	MkTopic *topic;
 
 	mk_topic_check_name(name);
@@ -366,10 +376,29 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 		quote_identifier(GetUserNameFromId(GetUserId(), false)));
 	mk_segment_refuse_writes(table);
 	relid = get_relname_relid(name, namespace);
-	mk_catalog_topic_insert(mk_relation_next(MK_REL_TOPIC_ID_SEQ), relid,
-							options->partitions, options->partitioner,
-							options->segment_records,
-							options->max_message_bytes, mk_clock_now());
+	values[MK_COLUMN_TOPIC_ID - 1] =
+		Int32GetDatum(mk_relation_next(MK_REL_TOPIC_ID_SEQ));
+	values[MK_COLUMN_REL - 1] = ObjectIdGetDatum(relid);
+	values[MK_COLUMN_PARTITIONS - 1] = Int32GetDatum(options->partitions);
+	values[MK_COLUMN_PARTITIONER - 1] =
+		CStringGetTextDatum(options->partitioner);
+	values[MK_COLUMN_CLEANUP_POLICY - 1] =
+		CStringGetTextDatum(options->cleanup_policy);
+	values[MK_COLUMN_SEGMENT_RECORDS - 1] =
+		Int64GetDatum(options->segment_records);
+	values[MK_COLUMN_MAX_MESSAGE_BYTES - 1] =
+		Int32GetDatum(options->max_message_bytes);
+	values[MK_COLUMN_MIN_INSYNC_REPLICAS - 1] = Int32GetDatum(1);
+	values[MK_COLUMN_RETENTION - 1] = IntervalPGetDatum(options->retention);
+	nulls[MK_COLUMN_RETENTION - 1] = options->retention == NULL;
+	values[MK_COLUMN_RETENTION_BYTES - 1] =
+		Int64GetDatum(options->retention_bytes);
+	nulls[MK_COLUMN_RETENTION_BYTES - 1] =
+		options->retention_bytes == MK_UNLIMITED;
+	nulls[MK_COLUMN_DELETE_RETENTION - 1] = true;
+	nulls[MK_COLUMN_MIN_COMPACTION_LAG - 1] = true;
+	values[MK_COLUMN_CREATED_AT - 1] = TimestampTzGetDatum(mk_clock_now());
+	mk_catalog_topic_insert(values, nulls);
 	topic = mk_catalog_topic(relid);
 	for (int32 i = 0; i < options->partitions; i++)
 	{
@@ -393,6 +422,17 @@ mk_topic_check_owner(const MkTopic *topic)
 			ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("must be owner of topic \"%s\"", NameStr(topic->name))));
+}
+
+MkTopic *
+mk_topic_get_owned(const char *name)
+{
+	MkTopic *topic = mk_topic_find(name);
+
+	if (topic == NULL)
+		mk_topic_not_found(name);
+	mk_topic_check_owner(topic);
+	return topic;
 }
 
 MkTopic *
@@ -423,14 +463,6 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 		}
 		UnlockRelationOid(topic->relid, ShareUpdateExclusiveLock);
 	}
-}
-
-void
-mk_topic_set_max_message_bytes(const char *name, int32 value)
-{
-	MkTopic *topic = mk_topic_lock_owned(name, false);
-
-	mk_catalog_topic_update(topic, topic->npartitions, value);
 }
 
 /* How many segments all partitions have. */
@@ -469,13 +501,22 @@ mk_topic_add_partitions(const char *name, int32 total)
 		CHECK_FOR_INTERRUPTS();
 		mk_segment_make_partition(topic, i);
 	}
-	mk_catalog_topic_update(topic, total, topic->max_message_bytes);
+	mk_catalog_topic_set(topic, MK_COLUMN_PARTITIONS, Int32GetDatum(total),
+						 false);
 	ereport(
 		NOTICE,
 		(errmsg("keys of topic \"%s\" may go to other partitions from now on",
 				name),
 		 errdetail("There were %d partitions and now there are %d.", first,
 				   total)));
+}
+
+static void
+mk_topic_delete_rows(int32 topic_id)
+{
+	mk_progress_delete_topic(topic_id);
+	mk_produced_delete_topic(topic_id);
+	mk_catalog_topic_delete(topic_id);
 }
 
 void
@@ -499,9 +540,14 @@ mk_topic_drop(const char *name, bool if_exists)
 					quote_identifier(name));
 	for (int32 i = 0; i < topic->npartitions; i++)
 		mk_segment_drop_partition(topic, i);
-	mk_progress_delete_topic(topic->topic_id);
-	mk_produced_delete_topic(topic->topic_id);
-	mk_catalog_topic_delete(topic->topic_id);
+	mk_topic_delete_rows(topic->topic_id);
+}
+
+void
+mk_topic_forget(int32 topic_id)
+{
+	mk_lock_topic_drop(topic_id);
+	mk_topic_delete_rows(topic_id);
 }
 
 /* ---------------------------------------------------------------------------
@@ -550,6 +596,13 @@ mk_topic_note_use(int32 topic_id)
  * Deleting records
  */
 
+void
+mk_topic_move_log_start(const MkTopic *topic, int32 partition, int64 log_start)
+{
+	if (log_start > mk_catalog_log_start(topic, partition))
+		mk_catalog_log_start_update(topic, partition, log_start);
+}
+
 typedef struct MkDeleteNote
 {
 	MkTopic *topic;
@@ -586,8 +639,7 @@ mk_delete_write(void *note)
 {
 	MkDeleteNote *n = note;
 
-	if (n->log_start > mk_catalog_log_start(n->topic, n->partition))
-		mk_catalog_log_start_update(n->topic, n->partition, n->log_start);
+	mk_topic_move_log_start(n->topic, n->partition, n->log_start);
 }
 
 static const MkNoteKind mk_delete_kind = {

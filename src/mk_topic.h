@@ -6,6 +6,7 @@
 #define MK_TOPIC_H
 
 #include "nodes/parsenodes.h"
+#include "utils/timestamp.h"
 
 #include "mk_append.h"
 #include "mk_catalog.h"
@@ -40,8 +41,11 @@ extern void mk_topic_check_partition(const MkTopic *topic, int32 partition);
 extern int32
 mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length);
 
-/* 54000 for a record that is too large; it counts with key, value and headers. */
-extern void mk_topic_check_size(const MkTopic *topic, const MkRecord *record);
+/*
+ * 54000 for a record that is too large; it counts with key, value and headers.
+ * 22023 for one without a key, where the topic is compacted.
+ */
+extern void mk_topic_check_record(const MkTopic *topic, const MkRecord *record);
 
 /* The partition of a record for which none was asked. */
 extern int32 mk_topic_choose_partition(MkTopic *topic, const MkRecord *record);
@@ -52,6 +56,9 @@ typedef struct MkTopicOptions
 	int64 segment_records;
 	int32 max_message_bytes;
 	const char *partitioner;
+	const char *cleanup_policy; /* delete, compact or compact,delete */
+	Interval *retention; /* NULL: for ever */
+	int64 retention_bytes; /* or MK_UNLIMITED */
 } MkTopicOptions;
 
 /* 22023 for a name that no topic can have. */
@@ -63,9 +70,11 @@ mk_topic_check_number(const char *option, int64 value, int64 least, int64 most);
 
 extern void mk_topic_create(const char *name, const MkTopicOptions *options,
 							bool if_not_exists);
-extern void mk_topic_set_max_message_bytes(const char *name, int32 value);
 extern void mk_topic_add_partitions(const char *name, int32 total);
 extern void mk_topic_drop(const char *name, bool if_exists);
+
+/* Removes what there is about a topic whose table is gone. */
+extern void mk_topic_forget(int32 topic_id);
 
 /*
  * 42501 unless the caller owns the topic; the topic, locked against other
@@ -73,12 +82,22 @@ extern void mk_topic_drop(const char *name, bool if_exists);
  */
 extern MkTopic *mk_topic_lock_owned(const char *name, bool missing_ok);
 
+/* The same without the lock, for what takes several transactions. */
+extern MkTopic *mk_topic_get_owned(const char *name);
+
 /*
  * Notes that the transaction writes rows about the topic other than its
  * records.  When it commits, it first waits for who drops the topic, before it
  * holds anything that others wait for.
  */
 extern void mk_topic_note_use(int32 topic_id);
+
+/*
+ * Moves the log start now, if that is forward; the transaction has locked it
+ * with mk_lock_log_start.
+ */
+extern void
+mk_topic_move_log_start(const MkTopic *topic, int32 partition, int64 log_start);
 
 /*
  * Notes that the log start is to move to before_offset (-1: to the end) at

@@ -20,6 +20,8 @@ CREATE TABLE minikafka.topic (
 	min_insync_replicas integer NOT NULL,
 	retention interval,
 	retention_bytes bigint,
+	delete_retention interval,
+	min_compaction_lag interval,
 	created_at timestamptz NOT NULL
 );
 
@@ -36,6 +38,18 @@ CREATE TABLE minikafka.segment (
 	partition integer,
 	segment bigint,
 	PRIMARY KEY (topic_id, partition, segment)
+);
+
+-- Passes of compaction that came to their end: the last, and those before whose
+-- tombstones are not old enough to go.
+CREATE TABLE minikafka.compaction (
+	topic_id integer,
+	partition integer,
+	compacted_offset bigint,
+	compacted_at timestamptz NOT NULL,
+	records bigint NOT NULL,
+	tombstones bigint NOT NULL,
+	PRIMARY KEY (topic_id, partition, compacted_offset)
 );
 
 -- A group, also one that was deleted (then without an owner): so that its
@@ -116,7 +130,8 @@ CREATE TABLE minikafka.producer (
 	producer_id integer NOT NULL UNIQUE,
 	owner name NOT NULL,
 	epoch integer NOT NULL,
-	initialized boolean NOT NULL
+	initialized boolean NOT NULL,
+	began_at timestamptz NOT NULL
 );
 
 -- Newest first.  A row is a run: sequences and offsets both grow by one.
@@ -146,6 +161,7 @@ CREATE TABLE minikafka.inbox (
 	accepted_at timestamptz NOT NULL,
 	PRIMARY KEY (consumer_no, event_id)
 );
+CREATE INDEX inbox_accepted_idx ON minikafka.inbox (accepted_at);
 
 COMMENT ON SCHEMA minikafka IS 'functions, views and catalog of minikafka';
 COMMENT ON SCHEMA minikafka_topics IS 'the topics of minikafka, a partitioned table each';
@@ -167,6 +183,8 @@ COMMENT ON COLUMN minikafka.topic.max_message_bytes IS 'most bytes of a record';
 COMMENT ON COLUMN minikafka.topic.min_insync_replicas IS 'synchronous standbys that a commit needs, with the primary';
 COMMENT ON COLUMN minikafka.topic.retention IS 'how long records are kept';
 COMMENT ON COLUMN minikafka.topic.retention_bytes IS 'how many bytes of a partition are kept';
+COMMENT ON COLUMN minikafka.topic.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
+COMMENT ON COLUMN minikafka.topic.min_compaction_lag IS 'how old a record must be to be compacted, NULL: of any age';
 COMMENT ON COLUMN minikafka.topic.created_at IS 'when the topic was created';
 
 COMMENT ON TABLE minikafka.partition IS 'catalog: partitions';
@@ -178,6 +196,14 @@ COMMENT ON TABLE minikafka.segment IS 'catalog: segments that there should be';
 COMMENT ON COLUMN minikafka.segment.topic_id IS 'number of the topic';
 COMMENT ON COLUMN minikafka.segment.partition IS 'number of the partition';
 COMMENT ON COLUMN minikafka.segment.segment IS 'number of the segment: its first offset divided by segment_records';
+
+COMMENT ON TABLE minikafka.compaction IS 'catalog: passes of compaction';
+COMMENT ON COLUMN minikafka.compaction.topic_id IS 'number of the topic';
+COMMENT ON COLUMN minikafka.compaction.partition IS 'number of the partition';
+COMMENT ON COLUMN minikafka.compaction.compacted_offset IS 'below it no key came twice after the pass';
+COMMENT ON COLUMN minikafka.compaction.compacted_at IS 'when the pass was done';
+COMMENT ON COLUMN minikafka.compaction.records IS 'records that the pass has left below it';
+COMMENT ON COLUMN minikafka.compaction.tombstones IS 'tombstones among them, without the last record of the partition';
 
 COMMENT ON TABLE minikafka.consumer_group IS 'catalog: consumer groups, also deleted ones';
 COMMENT ON COLUMN minikafka.consumer_group.group_id IS 'name of the group';
@@ -241,6 +267,7 @@ COMMENT ON COLUMN minikafka.producer.producer_id IS 'number of the producer';
 COMMENT ON COLUMN minikafka.producer.owner IS 'role that used the producer first';
 COMMENT ON COLUMN minikafka.producer.epoch IS 'current epoch; older ones are fenced';
 COMMENT ON COLUMN minikafka.producer.initialized IS 'whether init_producer() began it';
+COMMENT ON COLUMN minikafka.producer.began_at IS 'when its epoch began';
 
 COMMENT ON TABLE minikafka.producer_progress IS 'what producers have sent: runs of sequences and offsets';
 COMMENT ON COLUMN minikafka.producer_progress.producer_id IS 'number of the producer';
@@ -268,6 +295,7 @@ COMMENT ON COLUMN minikafka.inbox.accepted_at IS 'when it was accepted';
 SELECT pg_extension_config_dump('minikafka.topic', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rel)');
 SELECT pg_extension_config_dump('minikafka.partition', '');
 SELECT pg_extension_config_dump('minikafka.segment', '');
+SELECT pg_extension_config_dump('minikafka.compaction', '');
 SELECT pg_extension_config_dump('minikafka.consumer_group', '');
 SELECT pg_extension_config_dump('minikafka.group_grant', '');
 SELECT pg_extension_config_dump('minikafka.group_member', '');

@@ -18,12 +18,12 @@ CREATE FUNCTION minikafka.create_topic(
 	if_not_exists boolean DEFAULT false)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_create_topic';
 COMMENT ON FUNCTION minikafka.create_topic(text, integer, interval, bigint, text, text, bigint, integer, integer, boolean) IS
-'Makes a topic: the table minikafka_topics.<topic>, owned by the caller, who needs CREATE on that schema. Partitioner murmur2 (Kafka''s) or md5; segment_records: offsets a segment table; max_message_bytes: most bytes of key, value and headers of a record. Errors: 42710 exists, 22023 bad argument, 0A000 for options not supported yet (retention, retention_bytes, compact, min_insync_replicas above 1).';
+'Makes a topic: the table minikafka_topics.<topic>, owned by the caller, who needs CREATE on that schema. Partitioner murmur2 (Kafka''s) or md5; segment_records: offsets a segment table; max_message_bytes: most bytes of key, value and headers of a record. Errors: 42710 exists, 22023 bad argument, 0A000 min_insync_replicas above 1. retention: how old records may get, NULL for ever; retention_bytes: how much of a partition is kept at least, NULL all; cleanup_policy: delete, compact or compact,delete.';
 
 CREATE FUNCTION minikafka.set_topic_option(topic text, option text, value text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_topic_option';
 COMMENT ON FUNCTION minikafka.set_topic_option(text, text, text) IS
-'Sets an option of a topic that the caller owns; NULL restores the default. Errors: 42704 unknown topic, 42501 not the owner, 22023 unknown option or bad value, 0A000 not supported yet.';
+'Sets an option of a topic that the caller owns: retention, retention_bytes, cleanup_policy, max_message_bytes, min_insync_replicas; delete_retention: how long tombstones are kept after the first pass of compaction that saw them (24 hours); min_compaction_lag: how old a record must be to be compacted (0). NULL restores the default. Errors: 42704 unknown topic, 42501 not the owner, 22023 unknown option or bad value, 0A000 not supported yet.';
 
 CREATE FUNCTION minikafka.add_partitions(topic text, total integer)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_add_partitions';

@@ -14,7 +14,9 @@ SELECT c.relname::text AS topic,
 	t.max_message_bytes,
 	t.min_insync_replicas,
 	pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
-	t.created_at
+	t.created_at,
+	t.delete_retention,
+	t.min_compaction_lag
 FROM minikafka.topic t
 JOIN pg_catalog.pg_class c ON c.oid = t.rel
 WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, DELETE')
@@ -23,7 +25,7 @@ COMMENT ON VIEW minikafka.topics IS 'The topics that the role has a right to, an
 COMMENT ON COLUMN minikafka.topics.topic IS 'name of the topic';
 COMMENT ON COLUMN minikafka.topics.partitions IS 'number of partitions';
 COMMENT ON COLUMN minikafka.topics.partitioner IS 'how keys are put to partitions: murmur2 or md5';
-COMMENT ON COLUMN minikafka.topics.cleanup_policy IS 'delete';
+COMMENT ON COLUMN minikafka.topics.cleanup_policy IS 'delete: by retention; compact: what later records of the key supersede; or compact,delete';
 COMMENT ON COLUMN minikafka.topics.retention IS 'how long records are kept, NULL for ever';
 COMMENT ON COLUMN minikafka.topics.retention_bytes IS 'how many bytes of a partition are kept, NULL all';
 COMMENT ON COLUMN minikafka.topics.segment_records IS 'offsets in a segment table';
@@ -31,6 +33,8 @@ COMMENT ON COLUMN minikafka.topics.max_message_bytes IS 'most bytes of key, valu
 COMMENT ON COLUMN minikafka.topics.min_insync_replicas IS 'synchronous standbys that a commit needs, with the primary';
 COMMENT ON COLUMN minikafka.topics.owner IS 'role that owns the topic''s table';
 COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
+COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
+COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'how old a record must be to be compacted, NULL: of any age';
 
 CREATE VIEW minikafka.partitions WITH (security_barrier) AS
 SELECT c.relname::text AS topic,

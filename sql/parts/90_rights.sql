@@ -12,6 +12,7 @@
  *											whose the group, the producer or
  *											the inbox consumer is
  *	refuse_write()							nothing: only triggers need it
+ *	maintain()								nothing: it looks after everything
  *
  * CREATE on minikafka_topics, the right to make topics, is for the database's
  * owner to grant.
@@ -22,3 +23,4 @@ REVOKE ALL ON ALL SEQUENCES IN SCHEMA minikafka FROM PUBLIC;
 GRANT SELECT ON minikafka.topics, minikafka.partitions, minikafka.groups,
 	minikafka.group_members, minikafka.group_offsets, minikafka.consumer_lag TO PUBLIC;
 REVOKE ALL ON FUNCTION minikafka.refuse_write() FROM PUBLIC;
+REVOKE ALL ON PROCEDURE minikafka.maintain() FROM PUBLIC;

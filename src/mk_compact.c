@@ -1,0 +1,306 @@
+/*
+ * mk_compact.c
+ *		The newest record of each key of a partition.
+ *
+ * A pass goes back from its upper bound to the log start.  The first record of a
+ * key that it meets is the newest, and is kept; the key is noted, and the others
+ * of that key are removed at once.  Where there is no more room for keys, it
+ * goes on with those that it has; having come to the log start, it begins again
+ * below the records whose keys it has had, with none.  Below the records that a
+ * former pass has been through no key comes twice, so keys that are met there
+ * are not noted.
+ *
+ * Every record that is removed has a successor of the same key, or is a
+ * tombstone that has none before it; so the pass can be stopped anywhere, and
+ * others may append, read, or move the log start meanwhile.  The last record of
+ * the partition stays whatever it is: the next offset is found by it.
+ *
+ * Rows are removed as any DELETE would, so readers that see them still do, and
+ * vacuum frees the space.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "mk_compact.h"
+#include "mk_keyset.h"
+
+/* Records that one step looks at, and removes, at most. */
+#define MK_STEP_RECORDS 200000
+#define MK_STEP_REMOVED 20000
+
+struct MkCompaction
+{
+	const MkTopic *topic;
+	int32 partition;
+	int64 clean;
+	int64 bound;
+	int64 horizon;
+
+	MemoryContext context;
+	MkKeySet *keys;
+	int64 next; /* goes on below that */
+	int64 again; /* where there was no more room: begins again below that */
+	bool full;
+	bool first; /* no record was met yet */
+
+	int64 removed;
+	int64 records;
+	int64 tombstones;
+	List *remains; /* of MkRemains */
+};
+
+MkCompaction *
+mk_compact_begin(const MkTopic *topic, int32 partition, int64 clean,
+				 int64 bound, int64 horizon, Size bytes)
+{
+	MkCompaction *c = palloc0(sizeof(MkCompaction));
+
+	c->topic = topic;
+	c->partition = partition;
+	c->clean = clean;
+	c->bound = bound;
+	c->horizon = horizon;
+	c->context = CurrentMemoryContext;
+	c->keys = mk_keyset_make(bytes);
+	c->next = bound;
+	c->first = true;
+	return c;
+}
+
+/* The key of the row; *copy is to be freed, if it is not NULL. */
+static bool
+mk_scan_key(MkScan *s, const char **key, uint32 *length, void **copy)
+{
+	bool isnull;
+	Datum datum = mk_scan_nullable(s, Anum_record_key, &isnull);
+	struct varlena *value;
+
+	*copy = NULL;
+	if (isnull)
+		return false;
+	value = PG_DETOAST_DATUM_PACKED(datum);
+	if (PointerGetDatum(value) != datum)
+		*copy = value;
+	*key = VARDATA_ANY(value);
+	*length = VARSIZE_ANY_EXHDR(value);
+	return true;
+}
+
+/* Whether a later record of the same key was met; notes the key if not. */
+static bool
+mk_compact_is_superseded(MkCompaction *c, MkScan *s)
+{
+	const char *key;
+	uint32 length;
+	void *copy;
+	bool superseded = false;
+
+	if (!mk_scan_key(s, &key, &length, &copy))
+		return false;
+	if (c->full || s->offset < c->clean)
+		superseded = mk_keyset_has(c->keys, key, length);
+	else
+		switch (mk_keyset_add(c->keys, key, length))
+		{
+			case MK_KEY_ADDED:
+				break;
+			case MK_KEY_KNOWN:
+				superseded = true;
+				break;
+			case MK_KEY_NO_ROOM:
+				c->full = true;
+				c->again = s->offset + 1;
+				break;
+		}
+	if (copy != NULL)
+		pfree(copy);
+	return superseded;
+}
+
+/* Counts a record that stays. */
+static void
+mk_compact_count(MkCompaction *c, MkScan *s, int64 segment, bool is_tombstone)
+{
+	MkRemains *r = c->remains != NIL ? llast(c->remains) : NULL;
+	bool should_free;
+	HeapTuple tuple;
+
+	if (r == NULL || r->segment != segment)
+	{
+		MemoryContext old = MemoryContextSwitchTo(c->context);
+
+		r = palloc0(sizeof(MkRemains));
+		r->segment = segment;
+		c->remains = lappend(c->remains, r);
+		MemoryContextSwitchTo(old);
+	}
+	tuple = ExecFetchSlotHeapTuple(s->slot, false, &should_free);
+	r->records++;
+	r->bytes += MAXALIGN(tuple->t_len) + sizeof(ItemIdData);
+	c->records++;
+	if (is_tombstone)
+		c->tombstones++;
+}
+
+/* True if it was removed. */
+static bool
+mk_compact_row(MkCompaction *c, MkScan *s, int64 segment)
+{
+	bool counts;
+	bool superseded;
+	bool is_tombstone;
+
+	superseded = mk_compact_is_superseded(c, s);
+	/* one that is met again below is counted then */
+	counts = !c->full;
+	(void) mk_scan_nullable(s, Anum_record_value, &is_tombstone);
+	if (superseded || (is_tombstone && s->offset < c->horizon && !c->first))
+	{
+		simple_heap_delete(s->segment.rel, &s->slot->tts_tid);
+		c->removed++;
+		return true;
+	}
+	if (counts)
+		mk_compact_count(c, s, segment, is_tombstone && !c->first);
+	c->first = false;
+	return false;
+}
+
+/* Goes back to the beginning of a segment, or as far as the step may. */
+static void
+mk_compact_segment(MkCompaction *c, int64 segment, int64 log_start, int *looked,
+				   int *removed)
+{
+	int64 start = segment * c->topic->segment_records;
+	bool more = true;
+	MkScan s;
+
+	if (!mk_scan_begin(&s, c->topic, c->partition, segment, RowExclusiveLock,
+					   NULL, Max(start, log_start), c->next - 1, NULL))
+	{
+		mk_log_check_dropped(c->topic, c->partition, segment);
+		c->next = start;
+		return;
+	}
+	while (*looked < MK_STEP_RECORDS && *removed < MK_STEP_REMOVED &&
+		   (more = mk_scan_next(&s, BackwardScanDirection)))
+	{
+		(*looked)++;
+		if (mk_compact_row(c, &s, segment))
+			(*removed)++;
+		c->next = s.offset;
+	}
+	if (!more)
+		c->next = start;
+	mk_scan_end(&s);
+}
+
+bool
+mk_compact_step(MkCompaction *c)
+{
+	int64 log_start = mk_log_start(c->topic, c->partition);
+	int looked = 0;
+	int removed = 0;
+
+	while (looked < MK_STEP_RECORDS && removed < MK_STEP_REMOVED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (c->next <= log_start)
+		{
+			if (!c->full)
+				return false;
+			mk_keyset_reset(c->keys);
+			c->full = false;
+			c->next = c->again;
+		}
+		else
+			mk_compact_segment(c, (c->next - 1) / c->topic->segment_records,
+							   log_start, &looked, &removed);
+	}
+	return true;
+}
+
+int64
+mk_compact_removed(const MkCompaction *c)
+{
+	return c->removed;
+}
+
+void
+mk_compact_result(const MkCompaction *c, int64 *records, int64 *tombstones)
+{
+	*records = c->records;
+	*tombstones = c->tombstones;
+}
+
+List *
+mk_compact_remains(const MkCompaction *c)
+{
+	return c->remains;
+}
+
+/* Hands out the row if it is the first of its key; false to stop. */
+static bool
+mk_latest_row(MkScan *s, MkKeySet *keys, MkLogSink sink, void *arg)
+{
+	const char *key;
+	uint32 length;
+	void *copy;
+	bool isnull;
+	bool is_first;
+	MkLogRecord record;
+
+	if (!mk_scan_key(s, &key, &length, &copy))
+		return true;
+	is_first = mk_keyset_add(keys, key, length) == MK_KEY_ADDED;
+	if (copy != NULL)
+		pfree(copy);
+	(void) mk_scan_nullable(s, Anum_record_value, &isnull);
+	if (!is_first || isnull)
+		return true;
+	mk_scan_record(s, &record);
+	mk_scan_keep(&record);
+	return sink(&record, arg);
+}
+
+void
+mk_compact_latest(const MkTopic *topic, int32 partition, Snapshot snapshot,
+				  MkLogSink sink, void *arg)
+{
+	int64 log_start = mk_log_start(topic, partition);
+	MkKeySet *keys = mk_keyset_make(SIZE_MAX);
+	MemoryContext row_context = AllocSetContextCreate(
+		CurrentMemoryContext, "minikafka record", ALLOCSET_DEFAULT_SIZES);
+	int64 *segments;
+	int n = mk_catalog_segments(topic, partition, &segments);
+	bool go_on = true;
+
+	for (int i = n - 1;
+		 go_on && i >= 0 && segments[i] >= log_start / topic->segment_records;
+		 i--)
+	{
+		MemoryContext old;
+		MkScan s;
+
+		if (!mk_scan_begin(&s, topic, partition, segments[i], AccessShareLock,
+						   snapshot, log_start, PG_INT64_MAX, NULL))
+		{
+			mk_log_check_dropped(topic, partition, segments[i]);
+			continue;
+		}
+		old = MemoryContextSwitchTo(row_context);
+		while (go_on && mk_scan_next(&s, BackwardScanDirection))
+		{
+			go_on = mk_latest_row(&s, keys, sink, arg);
+			MemoryContextReset(row_context);
+		}
+		MemoryContextSwitchTo(old);
+		mk_scan_end(&s);
+	}
+	mk_keyset_free(keys);
+	MemoryContextDelete(row_context);
+}

@@ -1,0 +1,153 @@
+/*
+ * mk_keyset.c
+ *		A set of keys, which are strings of bytes, in so much memory.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "mk_keyset.h"
+
+/* The bytes of short keys are kept in chunks. */
+#define MK_CHUNK_BYTES (64 * 1024)
+
+typedef struct MkKey
+{
+	const char *bytes;
+	uint32 length;
+} MkKey;
+
+typedef struct MkKeyEntry
+{
+	MkKey key;
+	uint32 hash;
+	char status;
+} MkKeyEntry;
+
+static inline bool
+mk_key_equal(const MkKey *a, const MkKey *b)
+{
+	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+}
+
+#define SH_PREFIX       mk_keys
+#define SH_ELEMENT_TYPE MkKeyEntry
+#define SH_KEY_TYPE     MkKey
+#define SH_KEY          key
+#define SH_HASH_KEY(table, key) \
+	hash_bytes((const unsigned char *) (key).bytes, (key).length)
+#define SH_EQUAL(table, a, b) mk_key_equal(&(a), &(b))
+#define SH_STORE_HASH
+#define SH_GET_HASH(table, entry) (entry)->hash
+#define SH_SCOPE                  static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+struct MkKeySet
+{
+	MemoryContext context; /* of all below */
+	Size limit;
+	Size used; /* by the bytes of keys */
+	char *chunk; /* what is free of it */
+	Size room;
+	mk_keys_hash *keys;
+};
+
+MkKeySet *
+mk_keyset_make(Size bytes)
+{
+	MkKeySet *set = palloc0(sizeof(MkKeySet));
+
+	set->context = AllocSetContextCreate(CurrentMemoryContext, "minikafka keys",
+										 ALLOCSET_DEFAULT_SIZES);
+	set->limit = bytes;
+	mk_keyset_reset(set);
+	return set;
+}
+
+void
+mk_keyset_free(MkKeySet *set)
+{
+	MemoryContextDelete(set->context);
+	pfree(set);
+}
+
+void
+mk_keyset_reset(MkKeySet *set)
+{
+	MemoryContextReset(set->context);
+	set->used = 0;
+	set->chunk = NULL;
+	set->room = 0;
+	set->keys = mk_keys_create(set->context, 256, NULL);
+}
+
+bool
+mk_keyset_is_empty(const MkKeySet *set)
+{
+	return set->keys->members == 0;
+}
+
+bool
+mk_keyset_has(MkKeySet *set, const char *bytes, uint32 length)
+{
+	MkKey key = {bytes, length};
+
+	return mk_keys_lookup(set->keys, key) != NULL;
+}
+
+static char *
+mk_keyset_copy(MkKeySet *set, const char *bytes, uint32 length)
+{
+	char *copy;
+
+	set->used += length;
+	if (length > MK_CHUNK_BYTES / 8)
+		copy = MemoryContextAllocHuge(set->context, length);
+	else
+	{
+		if (length > set->room)
+		{
+			set->chunk = MemoryContextAlloc(set->context, MK_CHUNK_BYTES);
+			set->room = MK_CHUNK_BYTES;
+		}
+		copy = set->chunk;
+		set->chunk += length;
+		set->room -= length;
+	}
+	memcpy(copy, bytes, length);
+	return copy;
+}
+
+/*
+ * The table doubles when it is nine tenths full, and has both sizes while it
+ * does.
+ */
+static bool
+mk_keyset_has_room(const MkKeySet *set, uint32 length)
+{
+	Size table = set->keys->size * sizeof(MkKeyEntry);
+
+	if (set->keys->members >= set->keys->grow_threshold)
+		table *= 3;
+	return mk_keyset_is_empty(set) || set->used + length + table <= set->limit;
+}
+
+MkKeyAdded
+mk_keyset_add(MkKeySet *set, const char *bytes, uint32 length)
+{
+	MkKey key = {bytes, length};
+	MkKeyEntry *entry;
+	bool found;
+
+	if (!mk_keyset_has_room(set, length))
+		return mk_keyset_has(set, bytes, length) ? MK_KEY_KNOWN
+												 : MK_KEY_NO_ROOM;
+	entry = mk_keys_insert(set->keys, key, &found);
+	if (found)
+		return MK_KEY_KNOWN;
+	entry->key.bytes = mk_keyset_copy(set, bytes, length);
+	return MK_KEY_ADDED;
+}

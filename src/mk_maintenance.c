@@ -1,0 +1,566 @@
+/*
+ * mk_maintenance.c
+ *		Looking after topics and what the extension remembers.
+ *
+ * A pass goes through the partitions of all topics, then through groups,
+ * producers and the inbox.  Each step is a transaction: it holds locks and a
+ * snapshot for a fraction of a second, and what it did is done if a later one
+ * fails.  The steps of one partition hold its cleaning lock, so that two
+ * sessions do not remove the same records; and that its topic is in use, so that
+ * it is not dropped.
+ *
+ * In a pass each step runs in a subtransaction, so that its error can be
+ * reported and the pass go on, and with a short lock_timeout.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "mk_clock.h"
+#include "mk_compact.h"
+#include "mk_group.h"
+#include "mk_guc.h"
+#include "mk_inbox.h"
+#include "mk_lock.h"
+#include "mk_log.h"
+#include "mk_maintenance.h"
+#include "mk_produced.h"
+#include "mk_producer.h"
+#include "mk_progress.h"
+#include "mk_retain.h"
+#include "mk_topic.h"
+#include "mk_try.h"
+
+/* How long a step of a pass waits for a lock. */
+#define MK_LOCK_TIMEOUT "1s"
+
+/* What is being done, and what the steps tell each other. */
+typedef struct MkWork
+{
+	bool is_pass; /* over everything: goes on after errors, never waits long */
+	void (*report)(const char *activity);
+	MemoryContext context; /* of all that outlives a step */
+	int64 removed; /* records */
+
+	/* what the step is about */
+	MkTopic *topic;
+	int32 topic_id;
+	int32 partition;
+	int64 segment;
+	const char *name; /* of a group or a producer */
+	int32 group_no;
+
+	/* a pass of compaction */
+	MemoryContext compaction_context;
+	MkCompaction *compaction;
+	MkCompacted pass;
+	int64 horizon;
+
+	List *(*lister)(void);
+	List *list; /* what that has found */
+
+	/* what it has come to */
+	bool busy; /* somebody else is at it */
+	bool more;
+} MkWork;
+
+typedef void (*MkStep)(MkWork *w);
+
+typedef struct MkStepRun
+{
+	MkWork *work;
+	MkStep step;
+} MkStepRun;
+
+static void
+mk_step_run(void *arg)
+{
+	const MkStepRun *run = arg;
+
+	/* both end with the subtransaction */
+	mk_guc_set("lock_timeout", MK_LOCK_TIMEOUT);
+	run->step(run->work);
+}
+
+/* All that does not end the session. */
+static bool
+mk_step_may_fail(int sqlstate)
+{
+	return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
+}
+
+static void
+mk_step_failed(const ErrorData *error, const char *what)
+{
+	/* somebody holds a lock, or has dropped what there was */
+	bool quiet = error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
+		error->sqlerrcode == ERRCODE_UNDEFINED_OBJECT;
+
+	ereport(
+		quiet ? DEBUG1 : WARNING,
+		(errcode(error->sqlerrcode),
+		 errmsg("%s failed: %s", what, error->message),
+		 error->detail != NULL ? errdetail_internal("%s", error->detail) : 0,
+		 error->hint != NULL ? errhint("%s", error->hint) : 0));
+}
+
+/*
+ * Runs a step and ends its transaction; false if it failed.  "what" is for the
+ * message, and for who looks at pg_stat_activity.
+ */
+static bool
+mk_step(MkWork *w, MkStep step, const char *what)
+{
+	MkStepRun run = {w, step};
+	ErrorData *error = NULL;
+	MemoryContext context = AllocSetContextCreate(w->context, "minikafka step",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool failed;
+
+	w->busy = false;
+	w->more = false;
+	if (w->report != NULL)
+		w->report(what);
+	/* whatever the default is: rows are looked at as they are now */
+	XactIsoLevel = XACT_READ_COMMITTED;
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (w->is_pass)
+		error = mk_try(mk_step_run, &run, mk_step_may_fail);
+	else
+		step(w);
+	PopActiveSnapshot();
+	if (error != NULL)
+		mk_step_failed(error, what);
+	failed = error != NULL;
+	SPI_commit();
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	CHECK_FOR_INTERRUPTS();
+	return !failed;
+}
+
+/* ---------------------------------------------------------------------------
+ * Partitions
+ */
+
+/* What is done to the partition; in memory that outlives the steps. */
+static const char *
+mk_activity(MkWork *w, const char *what)
+{
+	MemoryContext old = MemoryContextSwitchTo(w->context);
+	const char *activity = psprintf("%s of topic \"%s\" partition %d", what,
+									NameStr(w->topic->name), w->partition);
+
+	MemoryContextSwitchTo(old);
+	return activity;
+}
+
+/* True unless somebody else is at the partition. */
+static bool
+mk_begin_partition(MkWork *w)
+{
+	mk_lock_topic_in_use(w->topic_id);
+	mk_catalog_check_topic(w->topic, w->topic_id);
+	w->busy = !mk_lock_cleaning(w->topic_id, w->partition, !w->is_pass);
+	return !w->busy;
+}
+
+static void
+mk_do_make_ahead(MkWork *w)
+{
+	if (mk_begin_partition(w))
+		mk_log_make_ahead(w->topic, w->partition,
+						  mk_log_end(w->topic, w->partition) - 1);
+}
+
+static void
+mk_do_retain(MkWork *w)
+{
+	int64 before;
+	int64 from;
+
+	if (!mk_begin_partition(w))
+		return;
+	from = mk_retain_from(w->topic, w->partition, mk_clock_now());
+	before = mk_log_start(w->topic, w->partition);
+	if (from <= before)
+		return;
+	mk_lock_log_start(w->topic_id, w->partition);
+	w->removed += mk_retain_records(w->topic, w->partition, before, from);
+	mk_topic_move_log_start(w->topic, w->partition, from);
+}
+
+/* Drops the next segment that can go; w->segment is where to look for it. */
+static void
+mk_do_drop(MkWork *w)
+{
+	int64 segment;
+
+	if (!mk_begin_partition(w))
+		return;
+	segment = mk_retain_passed(w->topic, w->partition, w->segment);
+	if (segment < 0)
+		return;
+	w->segment = segment + 1;
+	w->more = true;
+	if (!mk_segment_try_drop(w->topic, w->partition, segment))
+		ereport(DEBUG1,
+				(errmsg("segment " INT64_FORMAT " of topic \"%s\" partition %d "
+						"is in use: it will be dropped later",
+						segment, NameStr(w->topic->name), w->partition)));
+}
+
+static void
+mk_do_trim(MkWork *w)
+{
+	if (mk_begin_partition(w))
+		w->more = mk_retain_trim(w->topic, w->partition);
+}
+
+static void
+mk_retain_partition(MkWork *w)
+{
+	const char *what = mk_activity(w, "retention");
+
+	if (!mk_step(w, mk_do_retain, what) || w->busy)
+		return;
+	w->segment = 0;
+	do
+		(void) mk_step(w, mk_do_drop, what);
+	while (w->more);
+	while (mk_step(w, mk_do_trim, what) && w->more)
+		;
+}
+
+/* Finds out whether a pass is due, and begins it. */
+static void
+mk_do_begin_compaction(MkWork *w)
+{
+	const MkTopic *topic = w->topic;
+	TimestampTz now = mk_clock_now();
+	MkCompacted last;
+	int64 log_start;
+	int64 bound;
+	int64 horizon;
+	int64 dirty;
+	int64 clean;
+	MemoryContext old;
+
+	if (!mk_begin_partition(w))
+		return;
+	log_start = mk_log_start(topic, w->partition);
+	bound = mk_log_end(topic, w->partition);
+	if (topic->min_compaction_lag > 0)
+	{
+		int64 young = mk_log_offset_for_time(topic, w->partition,
+											 now - topic->min_compaction_lag,
+											 GetActiveSnapshot());
+
+		if (young >= 0)
+			bound = Min(bound, young);
+	}
+	mk_catalog_compacted(topic, w->partition, &last);
+	bound = Max(bound, last.offset);
+	horizon = mk_catalog_compacted_before(topic, w->partition,
+										  now - topic->delete_retention);
+
+	dirty = bound - Max(last.offset, log_start);
+	clean = Min(last.records, Max(last.offset - log_start, 0));
+	if (!(last.tombstones > 0 && horizon > log_start) &&
+		(dirty <= 0 || (w->is_pass && dirty < clean)))
+		return;
+	w->pass.offset = bound;
+	w->horizon = horizon;
+	old = MemoryContextSwitchTo(w->compaction_context);
+	w->compaction =
+		mk_compact_begin(topic, w->partition, last.offset, bound, horizon,
+						 (Size) maintenance_work_mem * 1024);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+mk_do_compact(MkWork *w)
+{
+	if (mk_begin_partition(w))
+		w->more = mk_compact_step(w->compaction);
+}
+
+static void
+mk_do_end_compaction(MkWork *w)
+{
+	if (!mk_begin_partition(w))
+		return;
+	mk_compact_result(w->compaction, &w->pass.records, &w->pass.tombstones);
+	w->pass.at = mk_clock_now();
+	/* without tombstones nobody needs to know since when they are there */
+	mk_catalog_compacted_put(w->topic, w->partition, &w->pass,
+							 w->pass.tombstones == 0 ? PG_INT64_MAX
+													 : w->horizon + 1);
+}
+
+/*
+ * Gives back the space of the next segment that will not be appended to: of all
+ * below the last one that has a record.  w->segment is where to look for it.
+ */
+static void
+mk_do_give_back(MkWork *w)
+{
+	List *remains = mk_compact_remains(w->compaction);
+	int64 bytes = 0;
+	int64 segment;
+	ListCell *lc;
+
+	if (remains == NIL || !mk_begin_partition(w))
+		return;
+	segment = mk_catalog_next_segment(w->topic, w->partition, w->segment);
+	if (segment < 0 || segment >= ((MkRemains *) linitial(remains))->segment)
+		return;
+	w->segment = segment + 1;
+	w->more = true;
+	foreach (lc, remains)
+		if (((MkRemains *) lfirst(lc))->segment == segment)
+			bytes = ((MkRemains *) lfirst(lc))->bytes;
+	(void) (bytes == 0 ? mk_segment_try_drop(w->topic, w->partition, segment)
+					   : mk_segment_try_shrink(w->topic, w->partition, segment,
+											   bytes));
+}
+
+static void
+mk_compact_partition(MkWork *w)
+{
+	const char *what = mk_activity(w, "compaction");
+
+	w->compaction_context = AllocSetContextCreate(
+		w->context, "minikafka compaction", ALLOCSET_DEFAULT_SIZES);
+	w->compaction = NULL;
+	if (mk_step(w, mk_do_begin_compaction, what) && w->compaction != NULL)
+	{
+		bool sound;
+
+		while ((sound = mk_step(w, mk_do_compact, what) && !w->busy) && w->more)
+			;
+		w->removed += mk_compact_removed(w->compaction);
+		if (sound && mk_step(w, mk_do_end_compaction, what))
+		{
+			w->segment = 0;
+			do
+				(void) mk_step(w, mk_do_give_back, what);
+			while (w->more);
+		}
+	}
+	MemoryContextDelete(w->compaction_context);
+}
+
+/* ---------------------------------------------------------------------------
+ * Topics
+ */
+
+static void
+mk_do_find_topic(MkWork *w)
+{
+	w->topic = mk_catalog_topic_by_id(w->topic_id);
+	if (w->topic != NULL ||
+		!list_member_int(mk_catalog_topic_ids(), w->topic_id))
+		return;
+	mk_topic_forget(w->topic_id);
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("topic number %d is removed, since its table is gone",
+					w->topic_id),
+			 errdetail("Somebody dropped the table, and not with "
+					   "minikafka.drop_topic().")));
+}
+
+static void
+mk_maintain_topic(MkWork *w)
+{
+	w->topic = NULL;
+	if (!mk_step(w, mk_do_find_topic, "maintenance of topics") ||
+		w->topic == NULL)
+		return;
+	for (w->partition = 0; w->partition < w->topic->npartitions; w->partition++)
+	{
+		(void) mk_step(w, mk_do_make_ahead, mk_activity(w, "next segment"));
+		mk_retain_partition(w);
+		if (w->topic->compacts)
+			mk_compact_partition(w);
+	}
+}
+
+/* ---------------------------------------------------------------------------
+ * Groups, producers, the inbox
+ */
+
+static List *
+mk_list_progress(void)
+{
+	return mk_progress_groups(NULL);
+}
+
+static void
+mk_do_list(MkWork *w)
+{
+	MemoryContext old = MemoryContextSwitchTo(w->context);
+
+	w->list = w->lister();
+	MemoryContextSwitchTo(old);
+}
+
+/* What the lister finds; NIL if that fails. */
+static List *
+mk_list(MkWork *w, List *(*lister)(void), const char *what)
+{
+	w->list = NIL;
+	w->lister = lister;
+	(void) mk_step(w, mk_do_list, what);
+	return w->list;
+}
+
+static void
+mk_do_group(MkWork *w)
+{
+	mk_group_maintain(w->name);
+}
+
+static void
+mk_do_progress(MkWork *w)
+{
+	w->more = mk_progress_clean(w->group_no);
+}
+
+static void
+mk_do_producer(MkWork *w)
+{
+	mk_producer_clean(w->name);
+}
+
+static void
+mk_do_inbox(MkWork *w)
+{
+	w->more = mk_inbox_clean();
+}
+
+/*
+ * The members are read after their heartbeats: whose can be seen then is one, if
+ * it was not removed.
+ */
+static void
+mk_do_heartbeats(MkWork *w)
+{
+	List *heard_of = mk_progress_heard_of();
+	List *members = mk_membership_numbers();
+	ListCell *lc;
+	int i = 0;
+
+	list_sort(members, list_int_cmp);
+	foreach (lc, heard_of)
+	{
+		int32 member_no = lfirst_int(lc);
+
+		while (i < list_length(members) && list_nth_int(members, i) < member_no)
+			i++;
+		if (i < list_length(members) && list_nth_int(members, i) == member_no)
+			mk_progress_clean_heartbeats(member_no);
+		else
+			mk_progress_delete_heartbeats(member_no);
+	}
+}
+
+static void
+mk_maintain_state(MkWork *w)
+{
+	ListCell *lc;
+
+	foreach (lc, mk_list(w, mk_membership_names, "maintenance of groups"))
+	{
+		w->name = lfirst(lc);
+		(void) mk_step(w, mk_do_group, "maintenance of groups");
+	}
+	foreach (lc, mk_list(w, mk_list_progress, "expiry of offsets"))
+	{
+		w->group_no = lfirst_int(lc);
+		while (mk_step(w, mk_do_progress, "expiry of offsets") && w->more)
+			;
+	}
+	(void) mk_step(w, mk_do_heartbeats, "expiry of heartbeats");
+	foreach (lc, mk_list(w, mk_produced_names, "expiry of producers"))
+	{
+		w->name = lfirst(lc);
+		(void) mk_step(w, mk_do_producer, "expiry of producers");
+	}
+	while (mk_step(w, mk_do_inbox, "expiry of inbox events") && w->more)
+		;
+}
+
+/* ---------------------------------------------------------------------------
+ * Entry points
+ */
+
+/*
+ * Begins: ends the transaction that there is, which has seen what was, and may
+ * have another isolation level.
+ */
+static void
+mk_work_begin(MkWork *w)
+{
+	w->context = AllocSetContextCreate(
+		CurrentMemoryContext, "minikafka maintenance", ALLOCSET_DEFAULT_SIZES);
+	SPI_commit();
+}
+
+void
+mk_maintenance_run(void (*report)(const char *activity))
+{
+	MkWork w = {.is_pass = true, .report = report};
+	ListCell *lc;
+
+	mk_work_begin(&w);
+	foreach (lc, mk_list(&w, mk_catalog_topic_ids, "maintenance of topics"))
+	{
+		w.topic_id = lfirst_int(lc);
+		mk_maintain_topic(&w);
+	}
+	mk_maintain_state(&w);
+	MemoryContextDelete(w.context);
+}
+
+/* Does something to each partition of a topic; how many records went. */
+static int64
+mk_maintenance_topic(MkTopic *topic, void (*partition)(MkWork *w))
+{
+	MkWork w = {.topic = topic, .topic_id = topic->topic_id};
+
+	mk_work_begin(&w);
+	for (w.partition = 0; w.partition < topic->npartitions; w.partition++)
+		partition(&w);
+	MemoryContextDelete(w.context);
+	return w.removed;
+}
+
+int64
+mk_maintenance_expire(const char *name)
+{
+	return mk_maintenance_topic(mk_topic_get_owned(name), mk_retain_partition);
+}
+
+int64
+mk_maintenance_compact(const char *name)
+{
+	MkTopic *topic = mk_topic_get_owned(name);
+
+	if (!topic->compacts)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("topic \"%s\" is not compacted", name),
+				 errhint("Use minikafka.set_topic_option('%s', "
+						 "'cleanup_policy', 'compact').",
+						 name)));
+	return mk_maintenance_topic(topic, mk_compact_partition);
+}

@@ -1,0 +1,151 @@
+/*
+ * mk_retain.c
+ *		Retention: which records of a partition are to go, and removing them.
+ *
+ * First the log start moves, in a transaction of its own: that is what readers
+ * obey.  What lies below it goes later: segments by dropping their tables, and
+ * rows only in the segment that the log start lies in.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "mk_retain.h"
+
+/* Rows that one step removes, at most. */
+#define MK_TRIM_ROWS 20000
+
+/* The first record that is young enough, the end if there is none. */
+static int64
+mk_retain_by_age(const MkTopic *topic, int32 partition, int64 log_start,
+				 int64 end, TimestampTz now)
+{
+	TimestampTz oldest = now - topic->retention;
+	int64 offset;
+	TimestampTz ts;
+
+	/* most often the first one is */
+	if (!mk_log_time(topic, partition, log_start, GetActiveSnapshot(), &offset,
+					 &ts) ||
+		ts >= oldest)
+		return log_start;
+	offset =
+		mk_log_offset_for_time(topic, partition, oldest, GetActiveSnapshot());
+	return offset < 0 ? end : Min(offset, end);
+}
+
+/* The first segment of those that have so many bytes together. */
+static int64
+mk_retain_by_size(const MkTopic *topic, int32 partition, int64 log_start,
+				  int64 end)
+{
+	int64 records = topic->segment_records;
+	int64 *segments;
+	int n = mk_catalog_segments(topic, partition, &segments);
+	int64 bytes = 0;
+	int64 from = log_start;
+
+	for (int i = n - 1; i >= 0; i--)
+	{
+		/* those made ahead have nothing */
+		if (segments[i] * records >= end)
+			continue;
+		if (bytes >= topic->retention_bytes)
+			break;
+		from = segments[i] * records;
+		bytes += mk_segment_bytes(topic, partition, segments[i]);
+	}
+	pfree(segments);
+	return from;
+}
+
+int64
+mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now)
+{
+	int64 end = mk_log_end(topic, partition);
+	int64 from = mk_log_start(topic, partition);
+
+	if (!topic->deletes || from >= end)
+		return from;
+	if (topic->retention != MK_UNLIMITED)
+		from = mk_retain_by_age(topic, partition, from, end, now);
+	if (topic->retention_bytes != MK_UNLIMITED)
+		from = Max(from, mk_retain_by_size(topic, partition, from, end));
+	return from;
+}
+
+int64
+mk_retain_records(const MkTopic *topic, int32 partition, int64 from, int64 to)
+{
+	int64 records = topic->segment_records;
+	int64 *segments;
+	int nsegments;
+	int64 n = 0;
+	MkCompacted pass;
+
+	/* without compaction the offsets are dense */
+	if (!topic->compacts && !mk_catalog_compacted(topic, partition, &pass))
+		return to - from;
+	nsegments = mk_catalog_segments(topic, partition, &segments);
+	for (int i = 0; i < nsegments; i++)
+	{
+		MkScan s;
+
+		if ((segments[i] + 1) * records <= from || segments[i] * records >= to)
+			continue;
+		if (!mk_scan_begin(&s, topic, partition, segments[i], AccessShareLock,
+						   NULL, from, to - 1, NULL))
+		{
+			mk_log_check_dropped(topic, partition, segments[i]);
+			continue;
+		}
+		while (mk_scan_next(&s, ForwardScanDirection))
+			n++;
+		mk_scan_end(&s);
+	}
+	return n;
+}
+
+int64
+mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment)
+{
+	int64 next = mk_catalog_next_segment(topic, partition, segment);
+
+	/* the newest stays, so that there always is one */
+	return next >= 0 &&
+			(next + 1) * topic->segment_records <=
+				mk_log_start(topic, partition) &&
+			next < mk_catalog_newest_segment(topic, partition)
+		? next
+		: -1;
+}
+
+bool
+mk_retain_trim(const MkTopic *topic, int32 partition)
+{
+	int64 log_start = mk_log_start(topic, partition);
+	int64 newest = mk_catalog_newest_segment(topic, partition);
+	int64 segment = Min(log_start / topic->segment_records, newest);
+	int removed = 0;
+	MkScan s;
+
+	if (log_start == 0)
+		return false;
+	if (!mk_scan_begin(&s, topic, partition, segment, RowExclusiveLock, NULL,
+					   segment * topic->segment_records, log_start - 1, NULL))
+	{
+		mk_log_check_dropped(topic, partition, segment);
+		return false;
+	}
+	while (removed < MK_TRIM_ROWS && mk_scan_next(&s, ForwardScanDirection))
+	{
+		simple_heap_delete(s.segment.rel, &s.slot->tts_tid);
+		removed++;
+	}
+	mk_scan_end(&s);
+	return removed == MK_TRIM_ROWS;
+}
