@@ -579,13 +579,21 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);
 	until = GetCurrentTimestamp() + mk_api_interval(fcinfo, 2, "max_wait", 0);
-	do
+	PG_TRY();
 	{
-		PushActiveSnapshot(GetTransactionSnapshot());
-		ready = mk_poll_is_ready(group_id, member_id);
-		PopActiveSnapshot();
-		SPI_commit();
-	} while (!ready && mk_poll_sleep(&round, until));
+		do
+		{
+			PushActiveSnapshot(GetTransactionSnapshot());
+			ready = mk_poll_is_ready(group_id, member_id);
+			PopActiveSnapshot();
+			SPI_commit();
+		} while (!ready && mk_poll_sleep(&round, until));
+	}
+	PG_FINALLY();
+	{
+		mk_poll_stop();
+	}
+	PG_END_TRY();
 	SPI_finish();
 	PG_RETURN_VOID();
 }

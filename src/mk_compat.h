@@ -82,4 +82,15 @@ mk_vxid_get_xid(VirtualTransactionId vxid)
 #undef MK_PROC_LXID
 }
 
+/* The number of this process, below MaxBackends. */
+static inline int
+mk_proc_number(void)
+{
+#if PG_VERSION_NUM >= 170000
+	return MyProcNumber;
+#else
+	return MyProc->pgprocno;
+#endif
+}
+
 #endif /* MK_COMPAT_H */

@@ -1203,6 +1203,7 @@ mk_group_finish(void *note)
 	mk_rebalance_write(c.group, before, nbefore, topics, c.now);
 	mk_change_forget(&c);
 	mk_membership_put_group(c.group);
+	mk_xact_wake(mk_wakeup_group(c.group->group_no));
 }
 
 /* ---------------------------------------------------------------------------

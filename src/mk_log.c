@@ -588,18 +588,23 @@ bool
 mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
 			Snapshot snapshot, int64 *found, TimestampTz *ts)
 {
-	MkFirst first;
+	MkFirst first = {.offset = -1};
 	bool passed;
 
-	/* where there is no hole, the scan need not read a page of keys */
-	if (mk_log_walk(topic, partition, offset, offset, 1, 0, snapshot,
-					mk_take_first, &first, &passed) == offset &&
-		mk_log_walk(topic, partition, offset, PG_INT64_MAX, 1, 0, snapshot,
-					mk_take_first, &first, &passed) == offset)
-		return false;
+	do
+	{
+		/* where there is no hole, the scan need not read a page of keys */
+		if (mk_log_walk(topic, partition, offset, offset, 1, 0, snapshot,
+						mk_take_first, &first, &passed) == offset)
+			(void) mk_log_walk(topic, partition, offset, PG_INT64_MAX, 1, 0,
+							   snapshot, mk_take_first, &first, &passed);
+		/* where the log start has passed it, from there on */
+		if (passed)
+			offset = mk_log_start(topic, partition);
+	} while (passed);
 	*found = first.offset;
 	*ts = first.ts;
-	return true;
+	return first.offset >= 0;
 }
 
 int64

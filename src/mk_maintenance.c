@@ -258,14 +258,8 @@ mk_do_begin_compaction(MkWork *w)
 	log_start = mk_log_start(topic, w->partition);
 	bound = mk_log_end(topic, w->partition);
 	if (topic->min_compaction_lag > 0)
-	{
-		int64 young = mk_log_offset_for_time(topic, w->partition,
-											 now - topic->min_compaction_lag,
-											 GetActiveSnapshot());
-
-		if (young >= 0)
-			bound = Min(bound, young);
-	}
+		bound = mk_retain_since(topic, w->partition,
+								now - topic->min_compaction_lag, bound);
 	mk_catalog_compacted(topic, w->partition, &last);
 	bound = Max(bound, last.offset);
 	horizon = mk_catalog_compacted_before(topic, w->partition,

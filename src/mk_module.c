@@ -12,6 +12,8 @@
 #include "mk_membership.h"
 #include "mk_relation.h"
 #include "mk_segment.h"
+#include "mk_wakeup.h"
+#include "mk_worker.h"
 #include "mk_xact.h"
 
 PG_MODULE_MAGIC;
@@ -28,4 +30,6 @@ _PG_init(void)
 	mk_segment_init();
 	mk_log_init();
 	mk_xact_init();
+	mk_wakeup_init();
+	mk_worker_init();
 }

@@ -24,9 +24,14 @@
 #include "mk_errors.h"
 #include "mk_poll.h"
 #include "mk_topic.h"
+#include "mk_wakeup.h"
 
-/* Without news, sleeps grow from 1 ms to this. */
-#define MK_MAX_SLEEP_MS 50
+/*
+ * Where nobody wakes us, sleeps grow from 1 ms to this; else we look, this
+ * often, for what comes due without anybody committing.
+ */
+#define MK_MAX_SLEEP_MS   50
+#define MK_WOKEN_SLEEP_MS 1000
 
 /* A partition of the member that may be read. */
 typedef struct MkSource
@@ -42,6 +47,7 @@ typedef struct MkLook
 	const MkPoll *poll;
 	MkGroup *group;
 	MkMember *member;
+	bool listens; /* to be woken by what it would find later */
 	bool due; /* something is to be done when the transaction commits */
 	int nsources;
 	MkSource *sources;
@@ -64,6 +70,20 @@ mk_source_compare(const void *a, const void *b)
 	if (sa->position.turn != sb->position.turn)
 		return sa->position.turn < sb->position.turn ? -1 : 1;
 	return sa->assignment < sb->assignment ? -1 : 1;
+}
+
+/* Has the session woken by records for the member, and changes to the group. */
+static void
+mk_look_listen(const MkLook *look)
+{
+	MkChannel *channels = palloc((look->nsources + 1) * sizeof(MkChannel));
+
+	channels[0] = mk_wakeup_group(look->group->group_no);
+	for (int i = 0; i < look->nsources; i++)
+		channels[i + 1] =
+			mk_wakeup_partition(look->sources[i].assignment->topic_id,
+								look->sources[i].assignment->partition);
+	mk_wakeup_listen(channels, look->nsources + 1);
 }
 
 /* Finds the member and its partitions; it counts as a poll. */
@@ -105,6 +125,8 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 		look->due = true;
 	}
 	qsort(look->sources, look->nsources, sizeof(MkSource), mk_source_compare);
+	if (look->listens)
+		mk_look_listen(look);
 }
 
 /* MK001: nothing says where to go on. */
@@ -230,7 +252,9 @@ bool
 mk_poll_sleep(int *round, TimestampTz until)
 {
 	long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
-	long delay = Min(1L << Min(*round, 16), MK_MAX_SLEEP_MS);
+	long delay = mk_wakeup_is_on()
+		? MK_WOKEN_SLEEP_MS
+		: Min(1L << Min(*round, 16), MK_MAX_SLEEP_MS);
 
 	if (left <= 0)
 		return false;
@@ -242,24 +266,53 @@ mk_poll_sleep(int *round, TimestampTz until)
 	return true;
 }
 
+/*
+ * Looks again and again.  The first time at once where the session is woken,
+ * since what came before it listened does not wake it.
+ */
+static void
+mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
+{
+	int round = 0;
+	bool go_on = mk_wakeup_is_on() || mk_poll_sleep(&round, until);
+
+	look->listens = true;
+	PG_TRY();
+	{
+		while (go_on)
+		{
+			MemoryContextReset(context);
+			PushActiveSnapshot(GetLatestSnapshot());
+			mk_look(look, GetActiveSnapshot());
+			PopActiveSnapshot();
+			go_on = look->found == 0 && !look->due &&
+				mk_poll_sleep(&round, until);
+		}
+	}
+	PG_FINALLY();
+	{
+		mk_wakeup_stop();
+	}
+	PG_END_TRY();
+}
+
+void
+mk_poll_stop(void)
+{
+	mk_wakeup_stop();
+}
+
 void
 mk_poll(const MkPoll *poll)
 {
-	TimestampTz until = GetCurrentTimestamp() + poll->max_wait;
 	MkLook look = {.poll = poll};
-	int round = 0;
 	MemoryContext context = mk_look_context();
 	MemoryContext old = MemoryContextSwitchTo(context);
 
 	mk_look(&look, GetActiveSnapshot());
-	while (look.found == 0 && !look.due && !IsolationUsesXactSnapshot() &&
-		   poll->max_wait > 0 && mk_poll_sleep(&round, until))
-	{
-		MemoryContextReset(context);
-		PushActiveSnapshot(GetLatestSnapshot());
-		mk_look(&look, GetActiveSnapshot());
-		PopActiveSnapshot();
-	}
+	if (look.found == 0 && !look.due && !IsolationUsesXactSnapshot() &&
+		poll->max_wait > 0)
+		mk_poll_wait(&look, context, GetCurrentTimestamp() + poll->max_wait);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
@@ -267,7 +320,7 @@ mk_poll(const MkPoll *poll)
 bool
 mk_poll_is_ready(const char *group_id, const char *member_id)
 {
-	MkLook look = {0};
+	MkLook look = {.listens = true};
 	MemoryContext context = mk_look_context();
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool ready = false;

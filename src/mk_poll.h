@@ -32,9 +32,11 @@ extern void mk_poll(const MkPoll *poll);
 
 /*
  * Notes that the member is alive, and does what else is due for a poll.  True if
- * there may be records for it.
+ * there may be records for it; else the session is woken when there may be, up to
+ * mk_poll_stop.
  */
 extern bool mk_poll_is_ready(const char *group_id, const char *member_id);
+extern void mk_poll_stop(void);
 
 /*
  * Sleeps until there may be something new to see, or until "until"; *round is

@@ -19,22 +19,26 @@
 /* Rows that one step removes, at most. */
 #define MK_TRIM_ROWS 20000
 
-/* The first record that is young enough, the end if there is none. */
-static int64
-mk_retain_by_age(const MkTopic *topic, int32 partition, int64 log_start,
-				 int64 end, TimestampTz now)
+int64
+mk_retain_since(const MkTopic *topic, int32 partition, TimestampTz oldest,
+				int64 end)
 {
-	TimestampTz oldest = now - topic->retention;
+	int64 log_start = mk_log_start(topic, partition);
 	int64 offset;
 	TimestampTz ts;
+	Snapshot snapshot;
 
-	/* most often the first one is */
-	if (!mk_log_time(topic, partition, log_start, GetActiveSnapshot(), &offset,
-					 &ts) ||
+	/* one that sees all below the end */
+	PushActiveSnapshot(GetLatestSnapshot());
+	snapshot = GetActiveSnapshot();
+
+	/* most often the first record is young enough */
+	if (mk_log_time(topic, partition, log_start, snapshot, &offset, &ts) &&
 		ts >= oldest)
-		return log_start;
-	offset =
-		mk_log_offset_for_time(topic, partition, oldest, GetActiveSnapshot());
+		offset = log_start;
+	else
+		offset = mk_log_offset_for_time(topic, partition, oldest, snapshot);
+	PopActiveSnapshot();
 	return offset < 0 ? end : Min(offset, end);
 }
 
@@ -72,7 +76,7 @@ mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now)
 	if (!topic->deletes || from >= end)
 		return from;
 	if (topic->retention != MK_UNLIMITED)
-		from = mk_retain_by_age(topic, partition, from, end, now);
+		from = mk_retain_since(topic, partition, now - topic->retention, end);
 	if (topic->retention_bytes != MK_UNLIMITED)
 		from = Max(from, mk_retain_by_size(topic, partition, from, end));
 	return from;

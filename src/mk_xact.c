@@ -143,6 +143,10 @@ typedef struct MkPending
 	int streams_room;
 	MkStream **streams;
 
+	int nwakes;
+	int wakes_room;
+	MkChannel *wakes;
+
 	int nsent;
 	int sent_room;
 	MkSent *sent; /* in TopMemoryContext */
@@ -803,6 +807,17 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 }
 
 void
+mk_xact_wake(MkChannel channel)
+{
+	MkPending *p = mk_pending;
+
+	if (!mk_wakeup_is_on())
+		return;
+	p->wakes = mk_grow(p->wakes, p->nwakes, &p->wakes_room, sizeof(MkChannel));
+	p->wakes[p->nwakes++] = channel;
+}
+
+void
 mk_xact_add_sent(const NameData *topic, int32 partition, int64 base_offset,
 				 int64 records)
 {
@@ -909,6 +924,10 @@ mk_xact_commit_records(MkPending *p)
 		mk_xact_add_sent(&parts[i]->topic->name, parts[i]->partition,
 						 parts[i]->tail.next_offset, parts[i]->records);
 
+	for (int i = 0; i < nparts; i++)
+		mk_xact_wake(
+			mk_wakeup_partition(parts[i]->topic_id, parts[i]->partition));
+
 	/* pass 3 */
 	for (int i = 0; i < nparts; i++)
 		mk_lock_in_flight(parts[i]->topic_id, parts[i]->partition);
@@ -975,6 +994,14 @@ mk_xact_pre_prepare(MkPending *p)
 		tuplestore_end(p->buffer);
 }
 
+/* Where the transaction failed, what came after its records can be read now. */
+static void
+mk_xact_wake_all(const MkPending *p)
+{
+	for (int i = 0; p != NULL && i < p->nwakes; i++)
+		mk_wakeup_notify(p->wakes[i]);
+}
+
 static void
 mk_xact_callback(XactEvent event, void *arg)
 {
@@ -1000,12 +1027,14 @@ mk_xact_callback(XactEvent event, void *arg)
 				mk_last_sent = p->sent;
 				mk_nlast_sent = p->nsent;
 			}
+			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;
 			break;
 		case XACT_EVENT_ABORT:
 			if (p != NULL && p->sent != NULL)
 				pfree(p->sent);
+			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;
 			break;

@@ -1,0 +1,198 @@
+/*
+ * mk_wakeup.c
+ *		Waking sessions that wait for what another session commits.
+ *
+ * Each process has a slot in shared memory, which only it writes: the channels
+ * that it listens to.  Who notifies reads all slots up to the highest one that
+ * was ever used, without a lock, and sets the latches of those who listen; where
+ * nobody does, it reads one number.
+ *
+ * Nobody is missed: who waits writes its slot first and looks for records
+ * afterwards; who commits makes them visible first and reads the slots
+ * afterwards; with a full barrier in between on both sides.  So either the one
+ * finds the records or the other finds the slot.  A slot that is just being
+ * written may be read as anything: its owner has not looked yet.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+
+#include "mk_compat.h"
+#include "mk_wakeup.h"
+
+/* Who listens to more is woken by all. */
+#define MK_MAX_CHANNELS 61
+#define MK_ALL_CHANNELS (-1)
+
+typedef struct MkSlot
+{
+	Oid database; /* InvalidOid: listens to nothing */
+	int n;
+	MkChannel channels[MK_MAX_CHANNELS];
+} MkSlot;
+
+typedef struct MkWakeup
+{
+	pg_atomic_uint32 listeners;
+	pg_atomic_uint32 nslots; /* that were ever used */
+	MkSlot slots[FLEXIBLE_ARRAY_MEMBER]; /* by the number of the process */
+} MkWakeup;
+
+static MkWakeup *mk_wakeup = NULL;
+static bool mk_listening = false;
+
+static shmem_request_hook_type mk_next_request = NULL;
+static shmem_startup_hook_type mk_next_startup = NULL;
+
+static Size
+mk_wakeup_size(void)
+{
+	return add_size(offsetof(MkWakeup, slots),
+					mul_size(MaxBackends, sizeof(MkSlot)));
+}
+
+static void
+mk_wakeup_request(void)
+{
+	if (mk_next_request != NULL)
+		mk_next_request();
+	RequestAddinShmemSpace(mk_wakeup_size());
+}
+
+static void
+mk_wakeup_startup(void)
+{
+	bool found;
+
+	if (mk_next_startup != NULL)
+		mk_next_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	mk_wakeup =
+		ShmemInitStruct("minikafka listeners", mk_wakeup_size(), &found);
+	if (!found)
+	{
+		memset(mk_wakeup, 0, mk_wakeup_size());
+		pg_atomic_init_u32(&mk_wakeup->listeners, 0);
+		pg_atomic_init_u32(&mk_wakeup->nslots, 0);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+mk_wakeup_init(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	mk_next_request = shmem_request_hook;
+	shmem_request_hook = mk_wakeup_request;
+	mk_next_startup = shmem_startup_hook;
+	shmem_startup_hook = mk_wakeup_startup;
+}
+
+bool
+mk_wakeup_is_on(void)
+{
+	return mk_wakeup != NULL;
+}
+
+MkChannel
+mk_wakeup_partition(int32 topic_id, int32 partition)
+{
+	return hash_combine(murmurhash32(topic_id), murmurhash32(partition));
+}
+
+MkChannel
+mk_wakeup_group(int32 group_no)
+{
+	/* no topic has a negative number */
+	return mk_wakeup_partition(-1, group_no);
+}
+
+static void
+mk_wakeup_exit(int code, Datum arg)
+{
+	mk_wakeup_stop();
+}
+
+void
+mk_wakeup_listen(const MkChannel *channels, int n)
+{
+	static bool registered = false;
+	MkSlot *slot;
+	uint32 nslots;
+
+	if (mk_wakeup == NULL)
+		return;
+	if (!registered)
+	{
+		before_shmem_exit(mk_wakeup_exit, (Datum) 0);
+		registered = true;
+	}
+	slot = &mk_wakeup->slots[mk_proc_number()];
+	if (n > MK_MAX_CHANNELS)
+		n = MK_ALL_CHANNELS;
+	else
+		memcpy(slot->channels, channels, n * sizeof(MkChannel));
+	slot->n = n;
+	slot->database = MyDatabaseId;
+	if (!mk_listening)
+	{
+		nslots = pg_atomic_read_u32(&mk_wakeup->nslots);
+		while (nslots <= (uint32) mk_proc_number() &&
+			   !pg_atomic_compare_exchange_u32(&mk_wakeup->nslots, &nslots,
+											   mk_proc_number() + 1))
+			;
+		pg_atomic_fetch_add_u32(&mk_wakeup->listeners, 1);
+		mk_listening = true;
+	}
+	pg_memory_barrier();
+}
+
+void
+mk_wakeup_stop(void)
+{
+	if (!mk_listening)
+		return;
+	mk_wakeup->slots[mk_proc_number()].database = InvalidOid;
+	pg_atomic_fetch_sub_u32(&mk_wakeup->listeners, 1);
+	mk_listening = false;
+}
+
+static bool
+mk_slot_has(const volatile MkSlot *slot, MkChannel channel)
+{
+	int n = slot->n;
+
+	if (n == MK_ALL_CHANNELS)
+		return true;
+	for (int i = 0; i < n; i++)
+		if (slot->channels[i] == channel)
+			return true;
+	return false;
+}
+
+void
+mk_wakeup_notify(MkChannel channel)
+{
+	uint32 nslots;
+
+	if (mk_wakeup == NULL)
+		return;
+	pg_memory_barrier();
+	if (likely(pg_atomic_read_u32(&mk_wakeup->listeners) == 0))
+		return;
+	nslots = pg_atomic_read_u32(&mk_wakeup->nslots);
+	for (uint32 i = 0; i < nslots; i++)
+	{
+		const volatile MkSlot *slot = &mk_wakeup->slots[i];
+
+		if (slot->database == MyDatabaseId && mk_slot_has(slot, channel))
+			SetLatch(&GetPGProcByNumber(i)->procLatch);
+	}
+}

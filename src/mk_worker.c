@@ -1,0 +1,264 @@
+/*
+ * mk_worker.c
+ *		The background processes that do maintenance.
+ *
+ * Where the library is in shared_preload_libraries, a launcher runs, which is
+ * connected to no database.  In each minikafka.maintenance_interval it starts a
+ * worker for each database of minikafka.database, unless the last one of that is
+ * still at it.  A worker does one pass and ends, so it is in nobody's way who
+ * wants to drop the database.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "commands/extension.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+#include "utils/varlena.h"
+#include "utils/wait_event.h"
+
+#include "mk_guc.h"
+#include "mk_maintenance.h"
+#include "mk_worker.h"
+
+/* How soon the launcher comes back after a crash, in seconds */
+#define MK_RESTART_TIME 5
+
+/* A worker that was started. */
+typedef struct MkWorker
+{
+	Oid database;
+	BackgroundWorkerHandle *handle;
+} MkWorker;
+
+PGDLLEXPORT void minikafka_launcher_main(Datum arg);
+PGDLLEXPORT void minikafka_worker_main(Datum arg);
+
+void
+mk_worker_init(void)
+{
+	BackgroundWorker launcher = {
+		.bgw_name = "minikafka launcher",
+		.bgw_type = "minikafka launcher",
+		.bgw_flags =
+			BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_RecoveryFinished,
+		.bgw_restart_time = MK_RESTART_TIME,
+		.bgw_library_name = "minikafka",
+		.bgw_function_name = "minikafka_launcher_main",
+	};
+
+	if (process_shared_preload_libraries_in_progress)
+		RegisterBackgroundWorker(&launcher);
+}
+
+/* ---------------------------------------------------------------------------
+ * The launcher
+ */
+
+/* The databases that there are of those that are to be looked after. */
+static List *
+mk_databases(void)
+{
+	char *names = pstrdup(mk_guc_database);
+	List *wanted = NIL;
+	List *result = NIL;
+	Relation rel;
+	TableScanDesc scan;
+	HeapTuple tuple;
+	ListCell *lc;
+
+	if (!SplitGUCList(names, ',', &wanted) || wanted == NIL)
+		return NIL;
+
+	StartTransactionCommand();
+	(void) GetTransactionSnapshot();
+	rel = table_open(DatabaseRelationId, AccessShareLock);
+	scan = table_beginscan_catalog(rel, 0, NULL);
+	while ((tuple = heap_getnext(scan, ForwardScanDirection)) != NULL)
+	{
+		Form_pg_database database = (Form_pg_database) GETSTRUCT(tuple);
+
+		if (!database->datallowconn)
+			continue;
+		foreach (lc, wanted)
+			if (strcmp(lfirst(lc), NameStr(database->datname)) == 0)
+			{
+				MemoryContext old = MemoryContextSwitchTo(
+					GetMemoryChunkContext(names));
+
+				result = list_append_unique_oid(result, database->oid);
+				MemoryContextSwitchTo(old);
+			}
+	}
+	table_endscan(scan);
+	table_close(rel, AccessShareLock);
+	CommitTransactionCommand();
+	return result;
+}
+
+/* Forgets the workers that have ended. */
+static List *
+mk_forget_ended(List *workers)
+{
+	ListCell *lc;
+
+	foreach (lc, workers)
+	{
+		MkWorker *worker = lfirst(lc);
+		pid_t pid;
+
+		if (GetBackgroundWorkerPid(worker->handle, &pid) != BGWH_STOPPED)
+			continue;
+		pfree(worker->handle);
+		pfree(worker);
+		workers = foreach_delete_current(workers, lc);
+	}
+	return workers;
+}
+
+static List *
+mk_start_worker(List *workers, Oid database)
+{
+	BackgroundWorker bgw = {
+		.bgw_name = "minikafka maintenance",
+		.bgw_type = "minikafka maintenance",
+		.bgw_flags =
+			BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION,
+		.bgw_start_time = BgWorkerStart_RecoveryFinished,
+		.bgw_restart_time = BGW_NEVER_RESTART,
+		.bgw_library_name = "minikafka",
+		.bgw_function_name = "minikafka_worker_main",
+		.bgw_main_arg = ObjectIdGetDatum(database),
+		.bgw_notify_pid = MyProcPid,
+	};
+	MkWorker *worker;
+	ListCell *lc;
+
+	foreach (lc, workers)
+		if (((MkWorker *) lfirst(lc))->database == database)
+			return workers;
+	worker = palloc(sizeof(MkWorker));
+	worker->database = database;
+	if (!RegisterDynamicBackgroundWorker(&bgw, &worker->handle))
+	{
+		pfree(worker);
+		ereport(LOG,
+				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+				 errmsg("could not start a minikafka maintenance worker"),
+				 errhint("You may need to increase "
+						 "\"max_worker_processes\".")));
+		return workers;
+	}
+	return lappend(workers, worker);
+}
+
+void
+minikafka_launcher_main(Datum arg)
+{
+	MemoryContext context;
+	List *workers = NIL;
+	TimestampTz next = 0;
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	pgstat_report_appname("minikafka launcher");
+	context = AllocSetContextCreate(TopMemoryContext, "minikafka launcher",
+									ALLOCSET_DEFAULT_SIZES);
+
+	while (!ShutdownRequestPending)
+	{
+		TimestampTz now = GetCurrentTimestamp();
+		long left;
+
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+			/* a shorter interval, or another database, is to count at once */
+			next = 0;
+		}
+		workers = mk_forget_ended(workers);
+		if (now >= next)
+		{
+			ListCell *lc;
+			List *databases;
+
+			MemoryContextSwitchTo(context);
+			databases = mk_databases();
+			MemoryContextSwitchTo(TopMemoryContext);
+			foreach (lc, databases)
+				workers = mk_start_worker(workers, lfirst_oid(lc));
+			MemoryContextReset(context);
+			next = now + mk_guc_maintenance_interval * USECS_PER_SEC;
+		}
+		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next);
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 Max(left, 1), PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+	}
+	/* so that it is started again, but for a shutdown */
+	proc_exit(1);
+}
+
+/* ---------------------------------------------------------------------------
+ * A worker
+ */
+
+static void
+mk_worker_report(const char *activity)
+{
+	pgstat_report_activity(STATE_RUNNING, activity);
+}
+
+/* Whatever the database's or the server's defaults are. */
+static void
+mk_worker_set(const char *name, const char *value)
+{
+	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
+}
+
+void
+minikafka_worker_main(Datum arg)
+{
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(arg), InvalidOid,
+											  0);
+	pgstat_report_appname("minikafka maintenance");
+	mk_worker_set("search_path", "");
+	mk_worker_set("default_transaction_read_only", "off");
+	mk_worker_set("default_transaction_isolation", "read committed");
+	/* what is lost is done again: no need to wait for a standby */
+	if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
+		mk_worker_set("synchronous_commit", "local");
+
+	StartTransactionCommand();
+	if (OidIsValid(get_extension_oid("minikafka", true)))
+	{
+		SPI_connect_ext(SPI_OPT_NONATOMIC);
+		mk_maintenance_run(mk_worker_report);
+		SPI_finish();
+	}
+	CommitTransactionCommand();
+	proc_exit(0);
+}
