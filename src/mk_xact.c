@@ -809,10 +809,11 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 void
 mk_xact_wake(MkChannel channel)
 {
-	MkPending *p = mk_pending;
+	MkPending *p;
 
 	if (!mk_wakeup_is_on())
 		return;
+	p = mk_xact_pending();
 	p->wakes = mk_grow(p->wakes, p->nwakes, &p->wakes_room, sizeof(MkChannel));
 	p->wakes[p->nwakes++] = channel;
 }

@@ -89,8 +89,8 @@ extern void mk_xact_add_sent(const NameData *topic, int32 partition,
 							 int64 base_offset, int64 records);
 
 /*
- * Notes, while committing, that who listens to the channel is to be woken when
- * the transaction has ended, however it does.
+ * Notes that who listens to the channel is to be woken when the transaction has
+ * ended, however it does.
  */
 extern void mk_xact_wake(MkChannel channel);
 
