@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/heapam.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -121,6 +122,20 @@ mk_compact_is_superseded(MkCompaction *c, MkScan *s)
 	return superseded;
 }
 
+/* What a column has in the TOAST table. */
+static int64
+mk_toast_bytes(MkScan *s, AttrNumber attno)
+{
+	bool isnull;
+	Datum datum = mk_scan_nullable(s, attno, &isnull);
+	struct varatt_external pointer;
+
+	if (isnull || !VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(datum)))
+		return 0;
+	VARATT_EXTERNAL_GET_POINTER(pointer, DatumGetPointer(datum));
+	return VARATT_EXTERNAL_GET_EXTSIZE(pointer);
+}
+
 /* Counts a record that stays. */
 static void
 mk_compact_count(MkCompaction *c, MkScan *s, int64 segment, bool is_tombstone)
@@ -140,7 +155,10 @@ mk_compact_count(MkCompaction *c, MkScan *s, int64 segment, bool is_tombstone)
 	}
 	tuple = ExecFetchSlotHeapTuple(s->slot, false, &should_free);
 	r->records++;
-	r->bytes += MAXALIGN(tuple->t_len) + sizeof(ItemIdData);
+	r->bytes += MAXALIGN(tuple->t_len) + sizeof(ItemIdData) +
+		mk_toast_bytes(s, Anum_record_key) +
+		mk_toast_bytes(s, Anum_record_value) +
+		mk_toast_bytes(s, Anum_record_headers);
 	c->records++;
 	if (is_tombstone)
 		c->tombstones++;
@@ -241,6 +259,25 @@ List *
 mk_compact_remains(const MkCompaction *c)
 {
 	return c->remains;
+}
+
+bool
+mk_compact_is_empty(const MkTopic *topic, int32 partition, int64 segment)
+{
+	int64 start = segment * topic->segment_records;
+	bool empty;
+	MkScan s;
+
+	if (!mk_scan_begin(&s, topic, partition, segment, AccessShareLock, NULL,
+					   Max(start, mk_log_start(topic, partition)),
+					   start + topic->segment_records - 1, NULL))
+	{
+		mk_log_check_dropped(topic, partition, segment);
+		return true;
+	}
+	empty = !mk_scan_next(&s, ForwardScanDirection);
+	mk_scan_end(&s);
+	return empty;
 }
 
 /* Hands out the row if it is the first of its key; false to stop. */

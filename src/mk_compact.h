@@ -41,12 +41,16 @@ typedef struct MkRemains
 {
 	int64 segment;
 	int64 records;
-	int64 bytes; /* of the rows in the table itself, about */
+	int64 bytes; /* of the rows, with what is in TOAST; about */
 } MkRemains;
 
 extern void
 mk_compact_result(const MkCompaction *c, int64 *records, int64 *tombstones);
 extern List *mk_compact_remains(const MkCompaction *c);
+
+/* Whether a segment has no record from the log start on. */
+extern bool
+mk_compact_is_empty(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
  * Hands out the newest record of each key that the snapshot sees, from the end

@@ -412,10 +412,7 @@ mk_target_offset(const MkTarget *target, const MkTopic *topic, int32 partition,
 				offset = target->number < 0 ? start : end;
 			break;
 		case MK_TARGET_TIME:
-			offset = mk_log_offset_for_time(topic, partition, target->number,
-											GetActiveSnapshot());
-			if (offset < 0)
-				offset = end;
+			offset = mk_log_since(topic, partition, target->number, end);
 			break;
 	}
 	return Min(Max(offset, start), end);

@@ -9,12 +9,18 @@
 
 #include "mk_keyset.h"
 
-/* The bytes of short keys are kept in chunks. */
+/* Keys up to that are in the table itself; longer ones in chunks of memory. */
+#define MK_SHORT_BYTES 16
 #define MK_CHUNK_BYTES (64 * 1024)
 
 typedef struct MkKey
 {
-	const char *bytes;
+	union
+	{
+		char bytes[MK_SHORT_BYTES]; /* filled up with 0 */
+		uint64 words[MK_SHORT_BYTES / sizeof(uint64)];
+		const char *pointer;
+	} u;
 	uint32 length;
 } MkKey;
 
@@ -25,19 +31,43 @@ typedef struct MkKeyEntry
 	char status;
 } MkKeyEntry;
 
+static MkKey
+mk_key(const char *bytes, uint32 length)
+{
+	MkKey key = {.length = length};
+
+	if (length <= MK_SHORT_BYTES)
+		memcpy(key.u.bytes, bytes, length);
+	else
+		key.u.pointer = bytes;
+	return key;
+}
+
 static inline bool
 mk_key_equal(const MkKey *a, const MkKey *b)
 {
-	return a->length == b->length && memcmp(a->bytes, b->bytes, a->length) == 0;
+	if (a->length != b->length)
+		return false;
+	return a->length <= MK_SHORT_BYTES
+		? a->u.words[0] == b->u.words[0] && a->u.words[1] == b->u.words[1]
+		: memcmp(a->u.pointer, b->u.pointer, a->length) == 0;
 }
 
-#define SH_PREFIX       mk_keys
-#define SH_ELEMENT_TYPE MkKeyEntry
-#define SH_KEY_TYPE     MkKey
-#define SH_KEY          key
-#define SH_HASH_KEY(table, key) \
-	hash_bytes((const unsigned char *) (key).bytes, (key).length)
-#define SH_EQUAL(table, a, b) mk_key_equal(&(a), &(b))
+static inline uint32
+mk_key_hash(const MkKey *key)
+{
+	const char *bytes =
+		key->length <= MK_SHORT_BYTES ? key->u.bytes : key->u.pointer;
+
+	return hash_bytes((const unsigned char *) bytes, key->length);
+}
+
+#define SH_PREFIX               mk_keys
+#define SH_ELEMENT_TYPE         MkKeyEntry
+#define SH_KEY_TYPE             MkKey
+#define SH_KEY                  key
+#define SH_HASH_KEY(table, key) mk_key_hash(&(key))
+#define SH_EQUAL(table, a, b)   mk_key_equal(&(a), &(b))
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, entry) (entry)->hash
 #define SH_SCOPE                  static inline
@@ -93,12 +123,10 @@ mk_keyset_is_empty(const MkKeySet *set)
 bool
 mk_keyset_has(MkKeySet *set, const char *bytes, uint32 length)
 {
-	MkKey key = {bytes, length};
-
-	return mk_keys_lookup(set->keys, key) != NULL;
+	return mk_keys_lookup(set->keys, mk_key(bytes, length)) != NULL;
 }
 
-static char *
+static const char *
 mk_keyset_copy(MkKeySet *set, const char *bytes, uint32 length)
 {
 	char *copy;
@@ -138,16 +166,16 @@ mk_keyset_has_room(const MkKeySet *set, uint32 length)
 MkKeyAdded
 mk_keyset_add(MkKeySet *set, const char *bytes, uint32 length)
 {
-	MkKey key = {bytes, length};
 	MkKeyEntry *entry;
 	bool found;
 
 	if (!mk_keyset_has_room(set, length))
 		return mk_keyset_has(set, bytes, length) ? MK_KEY_KNOWN
 												 : MK_KEY_NO_ROOM;
-	entry = mk_keys_insert(set->keys, key, &found);
+	entry = mk_keys_insert(set->keys, mk_key(bytes, length), &found);
 	if (found)
 		return MK_KEY_KNOWN;
-	entry->key.bytes = mk_keyset_copy(set, bytes, length);
+	if (length > MK_SHORT_BYTES)
+		entry->key.u.pointer = mk_keyset_copy(set, bytes, length);
 	return MK_KEY_ADDED;
 }

@@ -163,6 +163,14 @@ mk_lock_topic_in_use(int32 topic_id)
 	mk_acquire(MK_LOCK_TOPIC, topic_id, 0, RowShareLock);
 }
 
+bool
+mk_lock_topic_in_use_try(int32 topic_id)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_TOPIC, topic_id, 0);
+
+	return mk_acquire_try(&tag, RowShareLock);
+}
+
 void
 mk_lock_topic_drop(int32 topic_id)
 {
@@ -325,6 +333,8 @@ mk_lock_cleaning(int32 topic_id, int32 partition, bool wait)
 {
 	LOCKTAG tag = mk_tag(MK_LOCK_CLEANING, topic_id, partition);
 
-	return LockAcquire(&tag, ExclusiveLock, false, !wait) !=
-		LOCKACQUIRE_NOT_AVAIL;
+	if (!wait)
+		return mk_acquire_try(&tag, ExclusiveLock);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	return true;
 }

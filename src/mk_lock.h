@@ -61,6 +61,7 @@ extern bool mk_lock_is_changing(int32 topic_id, int32 partition);
  * end; and "I am dropping it", which waits for those.
  */
 extern void mk_lock_topic_in_use(int32 topic_id);
+extern bool mk_lock_topic_in_use_try(int32 topic_id);
 extern void mk_lock_topic_drop(int32 topic_id);
 
 /* "I am moving the log start." */

@@ -172,6 +172,18 @@ mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 		mk_segment_missing(topic, partition, segment);
 }
 
+void
+mk_log_check_tables(const MkTopic *topic, int32 partition)
+{
+	int64 *segments;
+	int n = mk_catalog_segments(topic, partition, &segments);
+
+	for (int i = 0; i < n; i++)
+		if (!mk_segment_exists(topic, partition, segments[i]))
+			mk_log_check_dropped(topic, partition, segments[i]);
+	pfree(segments);
+}
+
 /* ---------------------------------------------------------------------------
  * Appending
  */
@@ -636,6 +648,29 @@ mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts,
 			low = found + 1;
 	}
 	return result;
+}
+
+int64
+mk_log_since(const MkTopic *topic, int32 partition, TimestampTz oldest,
+			 int64 end)
+{
+	int64 log_start = mk_log_start(topic, partition);
+	int64 offset;
+	TimestampTz ts;
+	Snapshot snapshot;
+
+	/* one that sees all below the end */
+	PushActiveSnapshot(GetLatestSnapshot());
+	snapshot = GetActiveSnapshot();
+
+	/* most often the first record is young enough */
+	if (mk_log_time(topic, partition, log_start, snapshot, &offset, &ts) &&
+		ts >= oldest)
+		offset = log_start;
+	else
+		offset = mk_log_offset_for_time(topic, partition, oldest, snapshot);
+	PopActiveSnapshot();
+	return offset < 0 ? end : Min(offset, end);
 }
 
 /* ---------------------------------------------------------------------------

@@ -77,6 +77,9 @@ typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
 extern void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment);
 
+/* Raises 55000 if the table of a segment is missing. */
+extern void mk_log_check_tables(const MkTopic *topic, int32 partition);
+
 /* The log start: the first offset that can be read, if there is a record. */
 extern int64 mk_log_start(const MkTopic *topic, int32 partition);
 
@@ -110,7 +113,14 @@ extern bool mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 extern bool mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
 						Snapshot snapshot, int64 *found, TimestampTz *ts);
 
-/* The first record of a time at or after ts, or -1. */
+/*
+ * The first record of a time at or after "oldest", of all below the end, which
+ * was read before; the end if there is none.
+ */
+extern int64 mk_log_since(const MkTopic *topic, int32 partition,
+						  TimestampTz oldest, int64 end);
+
+/* The first record of a time at or after ts that the snapshot sees, or -1. */
 extern int64 mk_log_offset_for_time(const MkTopic *topic, int32 partition,
 									TimestampTz ts, Snapshot snapshot);
 

@@ -40,9 +40,17 @@
 /* How long a step of a pass waits for a lock. */
 #define MK_LOCK_TIMEOUT "1s"
 
+/*
+ * How often, and after what time, it is looked whether short transactions have
+ * ended that could still see what was removed.
+ */
+#define MK_SETTLE_TRIES    10
+#define MK_SETTLE_SLEEP_US 5000
+
 /* What is being done, and what the steps tell each other. */
 typedef struct MkWork
 {
+	bool repeatable; /* see mk_step_again */
 	bool is_pass; /* over everything: goes on after errors, never waits long */
 	void (*report)(const char *activity);
 	MemoryContext context; /* of all that outlives a step */
@@ -57,16 +65,21 @@ typedef struct MkWork
 	int32 group_no;
 
 	/* a pass of compaction */
-	MemoryContext compaction_context;
+	MemoryContext partition_context;
 	MkCompaction *compaction;
 	MkCompacted pass;
 	int64 horizon;
+	List *give_back; /* of MkRemains: segments that have too much space */
+	TransactionId removed_before;
+	bool settled;
 
 	List *(*lister)(void);
 	List *list; /* what that has found */
 
 	/* what it has come to */
 	bool busy; /* somebody else is at it */
+	bool dropping; /* somebody drops the topic */
+	bool stopped; /* the topic is not to be compacted any more */
 	bool more;
 } MkWork;
 
@@ -125,12 +138,16 @@ mk_step(MkWork *w, MkStep step, const char *what)
 	bool failed;
 
 	w->busy = false;
+	w->dropping = false;
+	w->stopped = false;
 	w->more = false;
 	if (w->report != NULL)
 		w->report(what);
 	/* whatever the default is: rows are looked at as they are now */
 	XactIsoLevel = XACT_READ_COMMITTED;
 	PushActiveSnapshot(GetTransactionSnapshot());
+	if (w->repeatable)
+		mk_guc_set("synchronous_commit", "off");
 	if (w->is_pass)
 		error = mk_try(mk_step_run, &run, mk_step_may_fail);
 	else
@@ -150,6 +167,21 @@ mk_step(MkWork *w, MkStep step, const char *what)
  * Partitions
  */
 
+/*
+ * The same for what a crash may take back, since it is done again then: so the
+ * commit need not wait for the WAL.
+ */
+static bool
+mk_step_again(MkWork *w, MkStep step, const char *what)
+{
+	bool sound;
+
+	w->repeatable = true;
+	sound = mk_step(w, step, what);
+	w->repeatable = false;
+	return sound;
+}
+
 /* What is done to the partition; in memory that outlives the steps. */
 static const char *
 mk_activity(MkWork *w, const char *what)
@@ -166,10 +198,23 @@ mk_activity(MkWork *w, const char *what)
 static bool
 mk_begin_partition(MkWork *w)
 {
-	mk_lock_topic_in_use(w->topic_id);
+	if (!w->is_pass)
+		mk_lock_topic_in_use(w->topic_id);
+	else
+		w->dropping = !mk_lock_topic_in_use_try(w->topic_id);
+	w->busy = w->dropping;
+	if (w->dropping)
+		return false;
 	mk_catalog_check_topic(w->topic, w->topic_id);
 	w->busy = !mk_lock_cleaning(w->topic_id, w->partition, !w->is_pass);
 	return !w->busy;
+}
+
+static void
+mk_do_check(MkWork *w)
+{
+	if (mk_begin_partition(w))
+		mk_log_check_tables(w->topic, w->partition);
 }
 
 static void
@@ -189,10 +234,12 @@ mk_do_retain(MkWork *w)
 	if (!mk_begin_partition(w))
 		return;
 	from = mk_retain_from(w->topic, w->partition, mk_clock_now());
+	if (from <= mk_log_start(w->topic, w->partition))
+		return;
+	mk_lock_log_start(w->topic_id, w->partition);
 	before = mk_log_start(w->topic, w->partition);
 	if (from <= before)
 		return;
-	mk_lock_log_start(w->topic_id, w->partition);
 	w->removed += mk_retain_records(w->topic, w->partition, before, from);
 	mk_topic_move_log_start(w->topic, w->partition, from);
 }
@@ -235,7 +282,7 @@ mk_retain_partition(MkWork *w)
 	do
 		(void) mk_step(w, mk_do_drop, what);
 	while (w->more);
-	while (mk_step(w, mk_do_trim, what) && w->more)
+	while (mk_step_again(w, mk_do_trim, what) && w->more)
 		;
 }
 
@@ -258,9 +305,14 @@ mk_do_begin_compaction(MkWork *w)
 	log_start = mk_log_start(topic, w->partition);
 	bound = mk_log_end(topic, w->partition);
 	if (topic->min_compaction_lag > 0)
-		bound = mk_retain_since(topic, w->partition,
-								now - topic->min_compaction_lag, bound);
-	mk_catalog_compacted(topic, w->partition, &last);
+		bound = mk_log_since(topic, w->partition,
+							 now - topic->min_compaction_lag, bound);
+	/* noted from the first pass on, since one that is stopped leaves holes */
+	if (!mk_catalog_compacted(topic, w->partition, &last))
+	{
+		last.at = now;
+		mk_catalog_compacted_put(topic, w->partition, &last, 0);
+	}
 	bound = Max(bound, last.offset);
 	horizon = mk_catalog_compacted_before(topic, w->partition,
 										  now - topic->delete_retention);
@@ -272,7 +324,7 @@ mk_do_begin_compaction(MkWork *w)
 		return;
 	w->pass.offset = bound;
 	w->horizon = horizon;
-	old = MemoryContextSwitchTo(w->compaction_context);
+	old = MemoryContextSwitchTo(w->partition_context);
 	w->compaction =
 		mk_compact_begin(topic, w->partition, last.offset, bound, horizon,
 						 (Size) maintenance_work_mem * 1024);
@@ -282,8 +334,10 @@ mk_do_begin_compaction(MkWork *w)
 static void
 mk_do_compact(MkWork *w)
 {
-	if (mk_begin_partition(w))
-		w->more = mk_compact_step(w->compaction);
+	if (!mk_begin_partition(w))
+		return;
+	w->stopped = !w->topic->compacts;
+	w->more = !w->stopped && mk_compact_step(w->compaction);
 }
 
 static void
@@ -299,57 +353,120 @@ mk_do_end_compaction(MkWork *w)
 													 : w->horizon + 1);
 }
 
+/* What a pass has left in a segment; 0 if none has counted it. */
+static int64
+mk_remaining_bytes(const MkWork *w, int64 segment)
+{
+	ListCell *lc;
+
+	if (w->compaction == NULL)
+		return 0;
+	foreach (lc, mk_compact_remains(w->compaction))
+		if (((const MkRemains *) lfirst(lc))->segment == segment)
+			return ((const MkRemains *) lfirst(lc))->bytes;
+	return 0;
+}
+
 /*
- * Gives back the space of the next segment that will not be appended to: of all
- * below the last one that has a record.  w->segment is where to look for it.
+ * Finds the segments that have nothing, or too much space: of all that are not
+ * appended to any more, which come before the last one that has a record.
  */
+static void
+mk_do_find_space(MkWork *w)
+{
+	int64 *segments;
+	int n;
+	bool is_last = true;
+	MemoryContext old;
+
+	if (!mk_begin_partition(w))
+		return;
+	old = MemoryContextSwitchTo(w->partition_context);
+	n = mk_catalog_segments(w->topic, w->partition, &segments);
+	for (int i = n - 1; i >= 0; i--)
+	{
+		bool empty = mk_compact_is_empty(w->topic, w->partition, segments[i]);
+		int64 bytes = mk_remaining_bytes(w, segments[i]);
+
+		if (!is_last &&
+			(empty ||
+			 (bytes > 0 &&
+			  mk_segment_is_sparse(w->topic, w->partition, segments[i],
+								   bytes))))
+		{
+			MkRemains *r = palloc0(sizeof(MkRemains));
+
+			r->segment = segments[i];
+			r->records = empty ? 0 : 1;
+			w->give_back = lappend(w->give_back, r);
+		}
+		is_last = is_last && empty;
+	}
+	MemoryContextSwitchTo(old);
+	w->removed_before = ReadNextTransactionId();
+}
+
+static void
+mk_do_settle(MkWork *w)
+{
+	w->settled = mk_relation_is_settled(w->removed_before);
+}
+
 static void
 mk_do_give_back(MkWork *w)
 {
-	List *remains = mk_compact_remains(w->compaction);
-	int64 bytes = 0;
-	int64 segment;
-	ListCell *lc;
+	const MkRemains *r = linitial(w->give_back);
 
-	if (remains == NIL || !mk_begin_partition(w))
+	w->give_back = list_delete_first(w->give_back);
+	if (!mk_begin_partition(w))
 		return;
-	segment = mk_catalog_next_segment(w->topic, w->partition, w->segment);
-	if (segment < 0 || segment >= ((MkRemains *) linitial(remains))->segment)
+	(void) (r->records == 0
+				? mk_segment_try_drop(w->topic, w->partition, r->segment)
+				: mk_segment_try_shrink(w->topic, w->partition, r->segment));
+}
+
+/*
+ * Gives space back where compaction has left little; but not while a snapshot
+ * may still see what was there.
+ */
+static void
+mk_give_back(MkWork *w, const char *what)
+{
+	w->give_back = NIL;
+	if (!mk_step(w, mk_do_find_space, what) || w->give_back == NIL)
 		return;
-	w->segment = segment + 1;
-	w->more = true;
-	foreach (lc, remains)
-		if (((MkRemains *) lfirst(lc))->segment == segment)
-			bytes = ((MkRemains *) lfirst(lc))->bytes;
-	(void) (bytes == 0 ? mk_segment_try_drop(w->topic, w->partition, segment)
-					   : mk_segment_try_shrink(w->topic, w->partition, segment,
-											   bytes));
+	w->settled = false;
+	for (int i = 0; i < MK_SETTLE_TRIES && !w->settled; i++)
+	{
+		if (i > 0)
+			pg_usleep(MK_SETTLE_SLEEP_US);
+		(void) mk_step(w, mk_do_settle, what);
+	}
+	while (w->settled && w->give_back != NIL)
+		(void) mk_step(w, mk_do_give_back, what);
 }
 
 static void
 mk_compact_partition(MkWork *w)
 {
 	const char *what = mk_activity(w, "compaction");
+	bool sound = true;
 
-	w->compaction_context = AllocSetContextCreate(
+	w->partition_context = AllocSetContextCreate(
 		w->context, "minikafka compaction", ALLOCSET_DEFAULT_SIZES);
 	w->compaction = NULL;
 	if (mk_step(w, mk_do_begin_compaction, what) && w->compaction != NULL)
 	{
-		bool sound;
-
-		while ((sound = mk_step(w, mk_do_compact, what) && !w->busy) && w->more)
-			;
+		do
+			sound = mk_step_again(w, mk_do_compact, what) && !w->busy &&
+				!w->stopped;
+		while (sound && w->more);
 		w->removed += mk_compact_removed(w->compaction);
-		if (sound && mk_step(w, mk_do_end_compaction, what))
-		{
-			w->segment = 0;
-			do
-				(void) mk_step(w, mk_do_give_back, what);
-			while (w->more);
-		}
+		sound = sound && mk_step(w, mk_do_end_compaction, what);
 	}
-	MemoryContextDelete(w->compaction_context);
+	if (sound && !w->busy)
+		mk_give_back(w, what);
+	MemoryContextDelete(w->partition_context);
 }
 
 /* ---------------------------------------------------------------------------
@@ -381,6 +498,9 @@ mk_maintain_topic(MkWork *w)
 		return;
 	for (w->partition = 0; w->partition < w->topic->npartitions; w->partition++)
 	{
+		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
+		if (w->dropping)
+			return;
 		(void) mk_step(w, mk_do_make_ahead, mk_activity(w, "next segment"));
 		mk_retain_partition(w);
 		if (w->topic->compacts)
@@ -480,16 +600,16 @@ mk_maintain_state(MkWork *w)
 	foreach (lc, mk_list(w, mk_list_progress, "expiry of offsets"))
 	{
 		w->group_no = lfirst_int(lc);
-		while (mk_step(w, mk_do_progress, "expiry of offsets") && w->more)
+		while (mk_step_again(w, mk_do_progress, "expiry of offsets") && w->more)
 			;
 	}
 	(void) mk_step(w, mk_do_heartbeats, "expiry of heartbeats");
 	foreach (lc, mk_list(w, mk_produced_names, "expiry of producers"))
 	{
 		w->name = lfirst(lc);
-		(void) mk_step(w, mk_do_producer, "expiry of producers");
+		(void) mk_step_again(w, mk_do_producer, "expiry of producers");
 	}
-	while (mk_step(w, mk_do_inbox, "expiry of inbox events") && w->more)
+	while (mk_step_again(w, mk_do_inbox, "expiry of inbox events") && w->more)
 		;
 }
 

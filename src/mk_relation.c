@@ -14,6 +14,7 @@
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
@@ -21,6 +22,7 @@
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
@@ -145,6 +147,17 @@ mk_relation_data_namespace(void)
 	if (unlikely(!mk_oids.valid))
 		mk_relation_load();
 	return mk_oids.data_namespace;
+}
+
+bool
+mk_relation_is_settled(TransactionId xid)
+{
+	/* the same for all tables that are no catalogs of PostgreSQL */
+	Relation rel = table_open(mk_relation_oid(MK_REL_TOPIC), AccessShareLock);
+	TransactionId oldest = GetOldestNonRemovableTransactionId(rel);
+
+	table_close(rel, AccessShareLock);
+	return !TransactionIdPrecedes(oldest, xid);
 }
 
 int32

@@ -59,6 +59,12 @@ extern Oid mk_relation_oid(MkRelation which);
 extern Oid mk_relation_topics_namespace(void);
 extern Oid mk_relation_data_namespace(void);
 
+/*
+ * Whether no snapshot of this database sees rows any more that were removed by a
+ * transaction before that one.
+ */
+extern bool mk_relation_is_settled(TransactionId xid);
+
 /* The next number of a sequence. */
 extern int32 mk_relation_next(MkRelation sequence);
 

@@ -11,36 +11,12 @@
 #include "access/heapam.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
 #include "mk_retain.h"
 
 /* Rows that one step removes, at most. */
 #define MK_TRIM_ROWS 20000
-
-int64
-mk_retain_since(const MkTopic *topic, int32 partition, TimestampTz oldest,
-				int64 end)
-{
-	int64 log_start = mk_log_start(topic, partition);
-	int64 offset;
-	TimestampTz ts;
-	Snapshot snapshot;
-
-	/* one that sees all below the end */
-	PushActiveSnapshot(GetLatestSnapshot());
-	snapshot = GetActiveSnapshot();
-
-	/* most often the first record is young enough */
-	if (mk_log_time(topic, partition, log_start, snapshot, &offset, &ts) &&
-		ts >= oldest)
-		offset = log_start;
-	else
-		offset = mk_log_offset_for_time(topic, partition, oldest, snapshot);
-	PopActiveSnapshot();
-	return offset < 0 ? end : Min(offset, end);
-}
 
 /* The first segment of those that have so many bytes together. */
 static int64
@@ -76,7 +52,7 @@ mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now)
 	if (!topic->deletes || from >= end)
 		return from;
 	if (topic->retention != MK_UNLIMITED)
-		from = mk_retain_since(topic, partition, now - topic->retention, end);
+		from = mk_log_since(topic, partition, now - topic->retention, end);
 	if (topic->retention_bytes != MK_UNLIMITED)
 		from = Max(from, mk_retain_by_size(topic, partition, from, end));
 	return from;

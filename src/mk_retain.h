@@ -15,13 +15,6 @@
 extern int64
 mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now);
 
-/*
- * The first record of a time at or after "oldest" below the end, which was read
- * before; the end if there is none.
- */
-extern int64 mk_retain_since(const MkTopic *topic, int32 partition,
-							 TimestampTz oldest, int64 end);
-
 /* The number of records from one offset to another. */
 extern int64
 mk_retain_records(const MkTopic *topic, int32 partition, int64 from, int64 to);

@@ -261,6 +261,12 @@ mk_segment_close(MkSegment *segment, bool keep_lock)
 	table_close(segment->rel, lockmode);
 }
 
+bool
+mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment)
+{
+	return OidIsValid(mk_segment_relid(topic, partition, segment));
+}
+
 void
 mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment)
 {
@@ -523,8 +529,10 @@ mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
 
 		if (!mk_try_lock(relids, lengthof(relids)))
 			return false;
+		/* a view that anybody has made must not keep the records */
 		mk_ddl_as_superuser(InvalidOid,
-							"DROP TABLE minikafka_data.p%d_%d_" INT64_FORMAT,
+							"DROP TABLE minikafka_data.p%d_%d_" INT64_FORMAT
+							" CASCADE",
 							topic->topic_id, partition, segment);
 	}
 	mk_catalog_segment_delete(topic, partition, segment);
@@ -532,40 +540,52 @@ mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
 }
 
 /*
- * A table is shrunk if its rows need less than a quarter of it, and it is not
- * small; but only as long as that takes about a tenth of a second.
+ * A table is sparse if its rows need less than a quarter of it, and it is not
+ * small.  Writing more than that would take more than a tenth of a second.
  */
-#define MK_SHRINK_FACTOR     4
-#define MK_SHRINK_MIN_BLOCKS 64
-#define MK_SHRINK_MAX_BYTES  (16 * 1024 * 1024)
+#define MK_SPARSE_FACTOR     4
+#define MK_SPARSE_MIN_BLOCKS 64
+#define MK_SPARSE_MAX_BYTES  (16 * 1024 * 1024)
 
 bool
-mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment,
-					  int64 bytes)
+mk_segment_is_sparse(const MkTopic *topic, int32 partition, int64 segment,
+					 int64 bytes)
 {
-	MkSegment s;
-	BlockNumber blocks;
-	Oid relid;
+	Relation rel = mk_try_open(mk_segment_relid(topic, partition, segment));
+	Relation toast;
+	int64 blocks;
+
+	if (rel == NULL)
+		return false;
+	blocks = RelationGetNumberOfBlocks(rel);
+	toast = mk_try_open(rel->rd_rel->reltoastrelid);
+	if (toast != NULL)
+	{
+		blocks += RelationGetNumberOfBlocks(toast);
+		relation_close(toast, AccessShareLock);
+	}
+	relation_close(rel, AccessShareLock);
+	return blocks >= MK_SPARSE_MIN_BLOCKS && bytes <= MK_SPARSE_MAX_BYTES &&
+		blocks * BLCKSZ > bytes * MK_SPARSE_FACTOR;
+}
+
+bool
+mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment)
+{
+	Oid relids[2];
 	Oid owner;
 	char *pkey;
+	MkSegment s;
 
 	if (!mk_segment_open(topic, partition, segment, AccessShareLock, NULL, &s))
-		return true;
-	blocks = RelationGetNumberOfBlocks(s.rel);
-	relid = RelationGetRelid(s.rel);
+		return false;
+	relids[0] = RelationGetRelid(s.rel);
+	relids[1] = s.rel->rd_rel->reltoastrelid;
 	owner = s.rel->rd_rel->relowner;
 	pkey = pstrdup(quote_identifier(RelationGetRelationName(s.pkey)));
 	mk_segment_close(&s, false);
-
-	if (blocks < MK_SHRINK_MIN_BLOCKS || bytes > MK_SHRINK_MAX_BYTES ||
-		(int64) blocks * BLCKSZ < bytes * MK_SHRINK_FACTOR)
-		return true;
-	{
-		const Oid relids[] = {relid, mk_toast(relid)};
-
-		if (!mk_try_lock(relids, lengthof(relids)))
-			return false;
-	}
+	if (!mk_try_lock(relids, lengthof(relids)))
+		return false;
 	/* keeps who may see which row; what indexes run is run as the owner */
 	mk_ddl_as_owner(owner,
 					"CLUSTER minikafka_data.p%d_%d_" INT64_FORMAT " USING %s",

@@ -48,6 +48,10 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 /* Closes it; the lock is let go unless keep_lock. */
 extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 
+/* Whether there is a table of that name. */
+extern bool
+mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment);
+
 /* Raises 55000 for a segment that should be there and is not. */
 extern void
 mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment);
@@ -74,15 +78,22 @@ extern int64
 mk_segment_bytes(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
- * Drops a segment, and its row; or writes its table anew, without the space
- * that nothing is in, if that is most of it and "bytes", what its rows need, is
- * little.  Both wait for nobody, and let nobody wait but for the work itself:
- * false if somebody uses the tables that must be locked, after some tries.
+ * Whether there is nothing in most of a segment's table, and "bytes", what its
+ * rows need, is little enough to write it anew.
+ */
+extern bool mk_segment_is_sparse(const MkTopic *topic, int32 partition,
+								 int64 segment, int64 bytes);
+
+/*
+ * Drops a segment, and its row; or writes its table anew, without the space that
+ * nothing is in.  Both wait for nobody, and let nobody wait but for the work
+ * itself: false if somebody uses the tables that must be locked, after some
+ * tries.
  */
 extern bool
 mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment);
-extern bool mk_segment_try_shrink(const MkTopic *topic, int32 partition,
-								  int64 segment, int64 bytes);
+extern bool
+mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment);
 
 /* Makes a partition's table with its first segment, and their rows. */
 extern void mk_segment_make_partition(const MkTopic *topic, int32 partition);

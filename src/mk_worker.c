@@ -99,8 +99,8 @@ mk_databases(void)
 		foreach (lc, wanted)
 			if (strcmp(lfirst(lc), NameStr(database->datname)) == 0)
 			{
-				MemoryContext old = MemoryContextSwitchTo(
-					GetMemoryChunkContext(names));
+				MemoryContext old =
+					MemoryContextSwitchTo(GetMemoryChunkContext(names));
 
 				result = list_append_unique_oid(result, database->oid);
 				MemoryContextSwitchTo(old);
@@ -127,7 +127,7 @@ mk_forget_ended(List *workers)
 			continue;
 		pfree(worker->handle);
 		pfree(worker);
-		workers = foreach_delete_current(workers, lc);
+		workers = foreach_delete_current (workers, lc);
 	}
 	return workers;
 }
