@@ -1316,8 +1316,8 @@ mk_group_has_expired(const MkGroup *g, TimestampTz now)
 		last = Max(last, g->members[i].removed_at);
 	}
 	last = Max(last, mk_progress_last_commit(g->group_no));
-	return last != DT_NOBEGIN &&
-		now > last + mk_guc_offsets_retention * USECS_PER_SEC;
+	/* or it has nothing at all */
+	return now > last + mk_guc_offsets_retention * USECS_PER_SEC;
 }
 
 static bool

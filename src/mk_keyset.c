@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
+#include "common/pg_prng.h"
 #include "utils/memutils.h"
 
 #include "mk_keyset.h"
@@ -54,20 +55,22 @@ mk_key_equal(const MkKey *a, const MkKey *b)
 }
 
 static inline uint32
-mk_key_hash(const MkKey *key)
+mk_key_hash(const MkKey *key, uint64 seed)
 {
 	const char *bytes =
 		key->length <= MK_SHORT_BYTES ? key->u.bytes : key->u.pointer;
 
-	return hash_bytes((const unsigned char *) bytes, key->length);
+	return (uint32) hash_bytes_extended((const unsigned char *) bytes,
+										key->length, seed);
 }
 
-#define SH_PREFIX               mk_keys
-#define SH_ELEMENT_TYPE         MkKeyEntry
-#define SH_KEY_TYPE             MkKey
-#define SH_KEY                  key
-#define SH_HASH_KEY(table, key) mk_key_hash(&(key))
-#define SH_EQUAL(table, a, b)   mk_key_equal(&(a), &(b))
+#define SH_PREFIX       mk_keys
+#define SH_ELEMENT_TYPE MkKeyEntry
+#define SH_KEY_TYPE     MkKey
+#define SH_KEY          key
+#define SH_HASH_KEY(table, key) \
+	mk_key_hash(&(key), *(uint64 *) (table)->private_data)
+#define SH_EQUAL(table, a, b) mk_key_equal(&(a), &(b))
 #define SH_STORE_HASH
 #define SH_GET_HASH(table, entry) (entry)->hash
 #define SH_SCOPE                  static inline
@@ -77,6 +80,7 @@ mk_key_hash(const MkKey *key)
 
 struct MkKeySet
 {
+	uint64 seed; /* so that nobody can choose keys that collide */
 	MemoryContext context; /* of all below */
 	Size limit;
 	Size used; /* by the bytes of keys */
@@ -93,6 +97,7 @@ mk_keyset_make(Size bytes)
 	set->context = AllocSetContextCreate(CurrentMemoryContext, "minikafka keys",
 										 ALLOCSET_DEFAULT_SIZES);
 	set->limit = bytes;
+	set->seed = pg_prng_uint64(&pg_global_prng_state);
 	mk_keyset_reset(set);
 	return set;
 }
@@ -111,7 +116,7 @@ mk_keyset_reset(MkKeySet *set)
 	set->used = 0;
 	set->chunk = NULL;
 	set->room = 0;
-	set->keys = mk_keys_create(set->context, 256, NULL);
+	set->keys = mk_keys_create(set->context, 256, &set->seed);
 }
 
 bool

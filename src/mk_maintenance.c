@@ -96,7 +96,7 @@ mk_step_run(void *arg)
 {
 	const MkStepRun *run = arg;
 
-	/* both end with the subtransaction */
+	/* ends with the subtransaction */
 	mk_guc_set("lock_timeout", MK_LOCK_TIMEOUT);
 	run->step(run->work);
 }
@@ -182,13 +182,23 @@ mk_step_again(MkWork *w, MkStep step, const char *what)
 	return sound;
 }
 
-/* What is done to the partition; in memory that outlives the steps. */
+/* What is done, in memory that outlives the steps. */
 static const char *
 mk_activity(MkWork *w, const char *what)
 {
 	MemoryContext old = MemoryContextSwitchTo(w->context);
 	const char *activity = psprintf("%s of topic \"%s\" partition %d", what,
 									NameStr(w->topic->name), w->partition);
+
+	MemoryContextSwitchTo(old);
+	return activity;
+}
+
+static const char *
+mk_activity_of(MkWork *w, const char *kind)
+{
+	MemoryContext old = MemoryContextSwitchTo(w->context);
+	const char *activity = psprintf("maintenance of %s \"%s\"", kind, w->name);
 
 	MemoryContextSwitchTo(old);
 	return activity;
@@ -595,7 +605,7 @@ mk_maintain_state(MkWork *w)
 	foreach (lc, mk_list(w, mk_membership_names, "maintenance of groups"))
 	{
 		w->name = lfirst(lc);
-		(void) mk_step(w, mk_do_group, "maintenance of groups");
+		(void) mk_step(w, mk_do_group, mk_activity_of(w, "group"));
 	}
 	foreach (lc, mk_list(w, mk_list_progress, "expiry of offsets"))
 	{
@@ -607,7 +617,7 @@ mk_maintain_state(MkWork *w)
 	foreach (lc, mk_list(w, mk_produced_names, "expiry of producers"))
 	{
 		w->name = lfirst(lc);
-		(void) mk_step_again(w, mk_do_producer, "expiry of producers");
+		(void) mk_step_again(w, mk_do_producer, mk_activity_of(w, "producer"));
 	}
 	while (mk_step_again(w, mk_do_inbox, "expiry of inbox events") && w->more)
 		;
