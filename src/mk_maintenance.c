@@ -220,19 +220,15 @@ mk_begin_partition(MkWork *w)
 	return !w->busy;
 }
 
+/* Looks whether all tables are there, and makes the next one. */
 static void
 mk_do_check(MkWork *w)
 {
-	if (mk_begin_partition(w))
-		mk_log_check_tables(w->topic, w->partition);
-}
-
-static void
-mk_do_make_ahead(MkWork *w)
-{
-	if (mk_begin_partition(w))
-		mk_log_make_ahead(w->topic, w->partition,
-						  mk_log_end(w->topic, w->partition) - 1);
+	if (!mk_begin_partition(w))
+		return;
+	mk_log_check_tables(w->topic, w->partition);
+	mk_log_make_ahead(w->topic, w->partition,
+					  mk_log_end(w->topic, w->partition) - 1);
 }
 
 static void
@@ -244,6 +240,7 @@ mk_do_retain(MkWork *w)
 	if (!mk_begin_partition(w))
 		return;
 	from = mk_retain_from(w->topic, w->partition, mk_clock_now());
+	w->more = from > 0; /* there may be something below it */
 	if (from <= mk_log_start(w->topic, w->partition))
 		return;
 	mk_lock_log_start(w->topic_id, w->partition);
@@ -286,7 +283,7 @@ mk_retain_partition(MkWork *w)
 {
 	const char *what = mk_activity(w, "retention");
 
-	if (!mk_step(w, mk_do_retain, what) || w->busy)
+	if (!mk_step(w, mk_do_retain, what) || !w->more)
 		return;
 	w->segment = 0;
 	do
@@ -511,7 +508,6 @@ mk_maintain_topic(MkWork *w)
 		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
 		if (w->dropping)
 			return;
-		(void) mk_step(w, mk_do_make_ahead, mk_activity(w, "next segment"));
 		mk_retain_partition(w);
 		if (w->topic->compacts)
 			mk_compact_partition(w);

