@@ -282,14 +282,17 @@ mk_compact_is_empty(const MkTopic *topic, int32 partition, int64 segment)
 
 /* Hands out the row if it is the first of its key; false to stop. */
 static bool
-mk_latest_row(MkScan *s, MkKeySet *keys, MkLogSink sink, void *arg)
+mk_latest_row(MkScan *s, MkKeySet *keys, MemoryContext context, MkLogSink sink,
+			  void *arg)
 {
 	const char *key;
 	uint32 length;
 	void *copy;
 	bool isnull;
 	bool is_first;
+	bool go_on;
 	MkLogRecord record;
+	MemoryContext old;
 
 	if (!mk_scan_key(s, &key, &length, &copy))
 		return true;
@@ -300,8 +303,12 @@ mk_latest_row(MkScan *s, MkKeySet *keys, MkLogSink sink, void *arg)
 	if (!is_first || isnull)
 		return true;
 	mk_scan_record(s, &record);
+	old = MemoryContextSwitchTo(context);
 	mk_scan_keep(&record);
-	return sink(&record, arg);
+	go_on = sink(&record, arg);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(context);
+	return go_on;
 }
 
 void
@@ -320,7 +327,6 @@ mk_compact_latest(const MkTopic *topic, int32 partition, Snapshot snapshot,
 		 go_on && i >= 0 && segments[i] >= log_start / topic->segment_records;
 		 i--)
 	{
-		MemoryContext old;
 		MkScan s;
 
 		if (!mk_scan_begin(&s, topic, partition, segments[i], AccessShareLock,
@@ -329,13 +335,8 @@ mk_compact_latest(const MkTopic *topic, int32 partition, Snapshot snapshot,
 			mk_log_check_dropped(topic, partition, segments[i]);
 			continue;
 		}
-		old = MemoryContextSwitchTo(row_context);
 		while (go_on && mk_scan_next(&s, BackwardScanDirection))
-		{
-			go_on = mk_latest_row(&s, keys, sink, arg);
-			MemoryContextReset(row_context);
-		}
-		MemoryContextSwitchTo(old);
+			go_on = mk_latest_row(&s, keys, row_context, sink, arg);
 		mk_scan_end(&s);
 	}
 	mk_keyset_free(keys);

@@ -182,6 +182,11 @@ mk_log_check_tables(const MkTopic *topic, int32 partition)
 		if (!mk_segment_exists(topic, partition, segments[i]))
 			mk_log_check_dropped(topic, partition, segments[i]);
 	pfree(segments);
+	if (n == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("partition %d of topic \"%s\" has no segment",
+						partition, NameStr(topic->name))));
 }
 
 /* ---------------------------------------------------------------------------

@@ -77,7 +77,7 @@ typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
 extern void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment);
 
-/* Raises 55000 if the table of a segment is missing. */
+/* Raises 55000 if the table of a segment is missing, or is not attached. */
 extern void mk_log_check_tables(const MkTopic *topic, int32 partition);
 
 /* The log start: the first offset that can be read, if there is a record. */

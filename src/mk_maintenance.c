@@ -263,12 +263,16 @@ mk_do_drop(MkWork *w)
 	if (segment < 0)
 		return;
 	w->segment = segment + 1;
-	w->more = true;
-	if (!mk_segment_try_drop(w->topic, w->partition, segment))
-		ereport(DEBUG1,
-				(errmsg("segment " INT64_FORMAT " of topic \"%s\" partition %d "
-						"is in use: it will be dropped later",
-						segment, NameStr(w->topic->name), w->partition)));
+	w->more = true; /* also if this one fails */
+	if (mk_segment_try_drop(w->topic, w->partition, segment))
+		return;
+
+	/* who uses one uses the table above, which all of them need */
+	w->more = false;
+	ereport(DEBUG1,
+			(errmsg("segment " INT64_FORMAT " of topic \"%s\" partition %d is "
+					"in use: it will be dropped later",
+					segment, NameStr(w->topic->name), w->partition)));
 }
 
 static void
@@ -427,9 +431,9 @@ mk_do_give_back(MkWork *w)
 	w->give_back = list_delete_first(w->give_back);
 	if (!mk_begin_partition(w))
 		return;
-	(void) (r->records == 0
-				? mk_segment_try_drop(w->topic, w->partition, r->segment)
-				: mk_segment_try_shrink(w->topic, w->partition, r->segment));
+	w->more = r->records == 0
+		? mk_segment_try_drop(w->topic, w->partition, r->segment)
+		: mk_segment_try_shrink(w->topic, w->partition, r->segment);
 }
 
 /*
@@ -449,7 +453,8 @@ mk_give_back(MkWork *w, const char *what)
 			pg_usleep(MK_SETTLE_SLEEP_US);
 		(void) mk_step(w, mk_do_settle, what);
 	}
-	while (w->settled && w->give_back != NIL)
+	w->more = w->settled;
+	while (w->more && w->give_back != NIL)
 		(void) mk_step(w, mk_do_give_back, what);
 }
 
@@ -457,12 +462,13 @@ static void
 mk_compact_partition(MkWork *w)
 {
 	const char *what = mk_activity(w, "compaction");
-	bool sound = true;
+	bool sound;
 
 	w->partition_context = AllocSetContextCreate(
 		w->context, "minikafka compaction", ALLOCSET_DEFAULT_SIZES);
 	w->compaction = NULL;
-	if (mk_step(w, mk_do_begin_compaction, what) && w->compaction != NULL)
+	sound = mk_step(w, mk_do_begin_compaction, what);
+	if (w->compaction != NULL)
 	{
 		do
 			sound = mk_step_again(w, mk_do_compact, what) && !w->busy &&

@@ -261,12 +261,6 @@ mk_segment_close(MkSegment *segment, bool keep_lock)
 	table_close(segment->rel, lockmode);
 }
 
-bool
-mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment)
-{
-	return OidIsValid(mk_segment_relid(topic, partition, segment));
-}
-
 void
 mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment)
 {
@@ -343,6 +337,29 @@ mk_class(Oid relid, HeapTuple *tuple)
 	if (!HeapTupleIsValid(*tuple))
 		elog(ERROR, "cache lookup failed for relation %u", relid);
 	return (Form_pg_class) GETSTRUCT(*tuple);
+}
+
+bool
+mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment)
+{
+	Oid relid = mk_segment_relid(topic, partition, segment);
+	HeapTuple tuple;
+	bool attached;
+
+	if (!OidIsValid(relid))
+		return false;
+	attached = mk_class(relid, &tuple)->relispartition;
+	ReleaseSysCache(tuple);
+	if (!attached)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("table \"p%d_%d_" INT64_FORMAT
+					"\" of topic \"%s\" is not attached",
+					topic->topic_id, partition, segment, NameStr(topic->name)),
+			 errhint("Somebody detached it; minikafka.check_topic() shows "
+					 "what else is wrong.")));
+	return true;
 }
 
 static Oid
@@ -522,7 +539,7 @@ mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
 {
 	Oid relid = mk_segment_relid(topic, partition, segment);
 
-	if (OidIsValid(relid))
+	if (mk_segment_exists(topic, partition, segment))
 	{
 		const Oid relids[] = {mk_partition_relid(topic, partition), relid,
 							  mk_toast(relid)};

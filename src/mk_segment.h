@@ -48,7 +48,7 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 /* Closes it; the lock is let go unless keep_lock. */
 extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 
-/* Whether there is a table of that name. */
+/* Whether the segment has a table; raises 55000 for one that is not attached. */
 extern bool
 mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment);
 
