@@ -4,7 +4,8 @@
 # without it, on a private server in a temporary folder, with fsync on.
 #
 # The rows: send, batch, async, fetch, size, snapshot, consume, members, lag,
-# commits, numbered, appended, outbox; all of them where none is given.
+# commits, numbered, appended, outbox, compaction, retention; all of them
+# where none is given.
 #
 #   ROUNDS=7              rounds, five at least for figures that count
 #   SECONDS_PER_ROUND=2   how long each contender runs in a round
@@ -14,6 +15,8 @@
 #   WAITING=1000000       records that wait for the consumers in "consume"
 #   COMMITS=200000        of offsets under the old snapshot in "commits"
 #   APPENDED=1000000      sequences under the old snapshot in "appended"
+#   COMPACTED=1000000     records in "compaction", of a tenth as many keys
+#   RETAINED=10000000     records in "retention", in 10 segments
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL (PgQ is left out if not in it)
 #   KEEP=1                keep the temporary folder
@@ -40,9 +43,11 @@ PINNED=${PINNED:-1000000}
 WAITING=${WAITING:-1000000}
 COMMITS=${COMMITS:-200000}
 APPENDED=${APPENDED:-1000000}
+COMPACTED=${COMPACTED:-1000000}
+RETAINED=${RETAINED:-10000000}
 SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
 ROWS=(send batch async fetch size snapshot consume members lag commits
-    numbered appended outbox)
+    numbered appended outbox compaction retention)
 
 # 200 bytes that bytea takes as they are
 VALUE=$(printf '0123456789%.0s' {1..20})
@@ -128,6 +133,20 @@ report() {
             printf "%-37s %-14s %5.2f (%4.2f..%4.2f) %6s %-6s %9.0f %9.0f\n",
                 work, against, median(ratio, NR), ratio[1], ratio[NR],
                 target, verdict, median(ours, NR), median(theirs, NR)
+        }'
+}
+
+# spread WORK AGAINST LIMIT FILE: a line with what was measured, and no ratio;
+# the highest must be below the limit.  LIMIT may be "-".
+spread() {
+    sort -g "$RESULTS/$4" | awk -v work="$1" -v against="$2" -v limit="$3" '
+        { a[NR] = $1 }
+        END {
+            median = (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2
+            verdict = limit == "-" ? "-" : a[NR] < limit ? "met" : \
+                median < limit ? "spread" : "missed"
+            printf "%-37s %-14s %5.1f (%4.1f..%4.1f) %6s %-6s\n",
+                work, against, median, a[1], a[NR], limit, verdict
         }'
 }
 
@@ -612,6 +631,136 @@ SQL
     compete 'ours run_simple outbox -D table=bench.sent' \
         'plpgsql run_simple outbox -D table=bench.logged'
     report 'outbox(), INSERT of 100,000' 'plpgsql' 2 ours plpgsql 100000
+}
+
+# timed STATEMENT: how often a second it could be done
+timed() {
+    server_psql -q -c '\timing on' -c "$1" |
+        sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | awk '{ print 1000 / $1 }'
+}
+
+# COMPACTED records of a tenth as many keys, in no order.  Both contenders
+# begin with the same: what they leave is of no use to the next round.
+KEYED="SELECT k, int4send((hashint4(k) & 2147483647) % ($COMPACTED / 10)) AS key
+    FROM generate_series(1, $COMPACTED) AS k"
+
+# compact_ours SEGMENT_RECORDS
+compact_ours() {
+    server_psql -q >/dev/null <<SQL
+SET client_min_messages = warning;
+SELECT minikafka.drop_topic('keyed', if_exists => true);
+SELECT minikafka.create_topic('keyed', 1, cleanup_policy => 'compact',
+    segment_records => $1);
+SELECT minikafka.send_many('keyed', array_agg('$VALUE'::bytea ORDER BY k),
+    array_agg(key ORDER BY k)) FROM ($KEYED) AS records GROUP BY k / 100000;
+VACUUM ANALYZE minikafka_topics.keyed;
+CHECKPOINT;
+SQL
+    timed "CALL minikafka.compact('keyed')"
+}
+
+compact_delete() {
+    server_psql -q >/dev/null <<SQL
+SET client_min_messages = warning;
+DROP TABLE IF EXISTS bench.keyed;
+CREATE TABLE bench.keyed (
+    "offset" bigint PRIMARY KEY,
+    ts timestamptz NOT NULL,
+    partition integer NOT NULL,
+    key bytea,
+    value bytea,
+    headers jsonb
+);
+INSERT INTO bench.keyed ("offset", ts, partition, key, value)
+SELECT k - 1, now(), 0, key, '$VALUE' FROM ($KEYED) AS records;
+VACUUM ANALYZE bench.keyed;
+CHECKPOINT;
+SQL
+    # as much memory as compaction has
+    PGOPTIONS='-c work_mem=64MB' timed 'DELETE FROM bench.keyed AS k
+        USING (SELECT key, max("offset") AS newest FROM bench.keyed
+            GROUP BY key) AS m
+        WHERE k.key = m.key AND k."offset" < m.newest'
+}
+
+row_compaction() {
+    local segments work
+    work="compaction, $(numfmt --to=si "$COMPACTED")"
+    for segments in 1 10; do
+        compete "ours compact_ours $((COMPACTED / segments))" \
+            "delete compact_delete"
+        report "$work, $segments segments" 'DELETE USING' 1.5 \
+            ours delete "$COMPACTED"
+    done
+    # more of the segment is to be written yet, so it is the newest
+    compete "ours compact_ours $((COMPACTED * 10))" "delete compact_delete"
+    report "$work, newest segment" 'DELETE USING' 1.5 ours delete "$COMPACTED"
+}
+
+# RETAINED records in 10 segments, of which the last is not full
+load_retained() {
+    server_psql -q >/dev/null <<SQL
+SET client_min_messages = warning;
+SELECT minikafka.drop_topic('retained', if_exists => true);
+SELECT minikafka.create_topic('retained', 1,
+    segment_records => $((RETAINED / 10 + RETAINED / 100)));
+SQL
+    as_user "$PG_BINDIR/pgbench" -n -M prepared -f bench/load.sql -c 2 -j 2 \
+        -t "$((RETAINED / 40000))" -D value="$VALUE" -D topic=retained \
+        >/dev/null 2>&1
+    server_psql -q -c 'VACUUM ANALYZE minikafka_topics.retained' -c CHECKPOINT
+}
+
+# Retention by age that leaves the last segment and no other: it becomes due a
+# moment before, so a few records of that segment go too, row by row.
+expire_retained() {
+    server_psql -q -v ON_ERROR_STOP=1 >/dev/null <<'SQL'
+SELECT minikafka.set_topic_option('retained', 'retention', (SELECT
+    (clock_timestamp() - ts)::text FROM minikafka.topics,
+    minikafka.fetch('retained', 0, 9 * segment_records, 1)
+    WHERE topics.topic = 'retained'));
+CALL minikafka.expire('retained');
+SQL
+    # in time, and all of it
+    if [ "$(server_psql -At -c "SELECT log_start_offset / segment_records,
+        segments < 4 FROM minikafka.partitions JOIN minikafka.topics
+        USING (topic) WHERE topic = 'retained'")" != '9|t' ]; then
+        server_die "retention has not removed what it should"
+    fi
+}
+
+# longest_send [COMMAND]: while that is done beside, in milliseconds
+longest_send() {
+    local beside=
+    if [ $# -gt 0 ]; then
+        # when the sender is at it
+        (sleep 1 && "$@") &
+        beside=$!
+    fi
+    as_user "$PG_BINDIR/pgbench" -n -M prepared -f bench/send.sql -c 1 -T 6 \
+        -D value="$VALUE" -D topic=retained -l \
+        --log-prefix="$SERVER_DIR/tmp/sends" >/dev/null 2>&1
+    if [ -n "$beside" ] && ! kill -0 "$beside" 2>/dev/null; then
+        wait "$beside" || server_die "what was to be done beside has failed"
+    elif [ -n "$beside" ]; then
+        server_die "the sender was done too early"
+    fi
+    # without those of a new session
+    awk 'FNR > 100 && $3 > longest { longest = $3 }
+        END { print longest / 1000 }' "$SERVER_DIR/tmp/sends".*
+    as_root rm "$SERVER_DIR/tmp/sends".*
+}
+
+row_retention() {
+    local i
+    rm -f "$RESULTS"/*
+    for ((i = 0; i < ROUNDS; i++)); do
+        load_retained
+        round "$i" 'beside longest_send expire_retained' 'alone longest_send'
+    done
+    spread "ms of a send, retention of $(numfmt --to=si "$RETAINED")" \
+        'less than' 50 beside
+    spread '  without retention' '' - alone
 }
 
 # ---------------------------------------------------------------------------

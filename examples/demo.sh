@@ -8,8 +8,9 @@
 # partitions, and build table "airport_delay" from the events
 # (examples/consumer.sql).  One of them is killed in the middle of a batch, one
 # is held up for too long (examples/kill.sql), and one joins late.  At the end
-# the table must equal what GROUP BY over "flight" gives (examples/report.sql);
-# else the exit status is not 0.
+# the table must equal what GROUP BY over "flight" gives (examples/report.sql).
+# Then both topics are made shorter: one by key, one by age
+# (examples/shorten.sql).  Else the exit status is not 0.
 #
 #   KEEP=1              keep the temporary folder
 #   PG_CONFIG=/path     use that PostgreSQL
@@ -153,4 +154,6 @@ wait_for "$ALL_READ"
 progress
 
 server_psql -q -f examples/report.sql
+say "the topics are made shorter"
+server_psql -q -f examples/shorten.sql
 say "it comes out even"

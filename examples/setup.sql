@@ -18,7 +18,13 @@ CREATE TABLE airport_delay (
 	total_delay bigint NOT NULL
 );
 
-SELECT minikafka.create_topic('flights', partitions => 8);
+SELECT minikafka.create_topic('flights', partitions => 8, retention => '7 days', segment_records => 200);
+
+-- What the consumers send on: each change of an airport's row.  Of those only the
+-- last of each airport is kept.
+SELECT minikafka.create_topic('airport-delays', partitions => 1, cleanup_policy => 'compact', segment_records => 1000);
+CREATE TRIGGER outbox AFTER INSERT OR UPDATE ON airport_delay FOR EACH ROW
+	EXECUTE FUNCTION minikafka.outbox('airport-delays', 'airport');
 
 -- The file, as the producers find it.
 CREATE TABLE arrival (

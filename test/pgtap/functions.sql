@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(116);
+SELECT plan(123);
 
 -- As API.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -38,6 +38,7 @@ INSERT INTO contract VALUES
 	('try_offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's', 'u'),
 	('offset_for_time', 'topic text, partition integer, ts timestamp with time zone', 'bigint', 's', 'r'),
 	('delete_records', 'topic text, partition integer, before_offset bigint', 'bigint', 'v', 'u'),
+	('latest', 'topic text', 'SETOF minikafka.record', 's', 'r'),
 	('join_group', 'group_id text, topics text[], member_id text DEFAULT NULL::text, instance_id text DEFAULT NULL::text, assignor text DEFAULT NULL::text, protocol text DEFAULT NULL::text, auto_offset_reset text DEFAULT NULL::text, session_timeout interval DEFAULT NULL::interval, max_poll_interval interval DEFAULT NULL::interval, rebalance_timeout interval DEFAULT NULL::interval', 'text', 'v', 'u'),
 	('leave_group', 'group_id text, member_id text', 'void', 'v', 'u'),
 	('heartbeat', 'group_id text, member_id text', 'integer', 'v', 'u'),
@@ -60,7 +61,10 @@ INSERT INTO contract VALUES
 	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),
 	('group_commits', 'group_id text', 'TABLE(topic text, partition integer, "offset" bigint, metadata text, committed_at timestamp with time zone, member_id text, generation integer)', 's', 'u'),
 	('inbox_accept', 'consumer text, event_id text, payload bytea DEFAULT NULL::bytea', 'boolean', 'v', 'u'),
-	-- a procedure has no result
+	-- procedures have no result
+	('maintain', '', NULL, 'v', 'u'),
+	('expire', 'IN topic text, INOUT removed bigint DEFAULT 0', NULL, 'v', 'u'),
+	('compact', 'IN topic text, INOUT removed bigint DEFAULT 0', NULL, 'v', 'u'),
 	('wait_for_records', 'IN group_id text, IN member_id text, IN max_wait interval', NULL, 'v', 'u');
 
 CREATE TEMP VIEW found AS
@@ -78,12 +82,9 @@ SELECT results_eq(
 	'SELECT name COLLATE "default", arguments COLLATE "default" FROM found WHERE result IS DISTINCT FROM ''trigger'' EXCEPT SELECT name COLLATE "default", arguments COLLATE "default" FROM contract',
 	'SELECT NULL::text, NULL::text WHERE false',
 	'there is no other function');
-SELECT is(kind, 'p'::"char", 'wait_for_records is a procedure') FROM found WHERE name = 'wait_for_records';
-SELECT set_eq($$SELECT name FROM found WHERE kind <> 'f'$$, ARRAY['wait_for_records'], 'all others are functions');
+SELECT is(kind, 'p'::"char", name || ' is a procedure') FROM found WHERE name IN ('maintain', 'expire', 'compact', 'wait_for_records');
+SELECT set_eq($$SELECT name FROM found WHERE kind <> 'f'$$, ARRAY['maintain', 'expire', 'compact', 'wait_for_records'], 'all others are functions');
 SELECT set_eq($$SELECT name FROM found WHERE result = 'trigger'$$, ARRAY['outbox', 'refuse_write'], 'the trigger functions');
--- what is not built yet is not there, rather than there and without effect
-SELECT hasnt_function('minikafka', name, name || '() is not there yet')
-FROM unnest(ARRAY['maintain', 'expire', 'compact', 'latest']) name;
 
 -- the row types
 SELECT results_eq(
@@ -106,7 +107,7 @@ SELECT results_eq(
 	format('VALUES %s', columns),
 	'columns of view ' || view)
 FROM (VALUES
-	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone')$$),
+	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval')$$),
 	('partitions', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('segments', 'bigint'), ('bytes', 'bigint')$$),
 	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text')$$),
 	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean')$$),
@@ -118,8 +119,15 @@ FROM (VALUES
 SELECT minikafka.create_topic('resolved', 1);
 SELECT minikafka.commit_offset('committed', 'resolved', 0, 0);
 SELECT minikafka.join_group('joined', '{resolved}', 'm');
+SELECT minikafka.create_topic('compacted', 1, cleanup_policy => 'compact');
 COMMIT;
+CALL minikafka.maintain();
+CALL minikafka.expire('resolved') \gset expire_
+CALL minikafka.expire(topic => 'resolved'::varchar, removed => NULL) \gset named_
+CALL minikafka.compact('compacted', 5) \gset compact_
 BEGIN;
+SELECT is(removed, 0, what)
+FROM (VALUES (:expire_removed, 'expire()'), (:named_removed, 'expire() by name'), (:compact_removed, 'compact(), whatever comes in')) v(removed, what);
 SELECT lives_ok($$SELECT minikafka.send('resolved', 'a')$$, 'send of literals');
 SELECT lives_ok($$SELECT minikafka.send('resolved', NULL)$$, 'send of NULL');
 SELECT lives_ok($$SELECT minikafka.send('resolved', 'a', 'k', '{"h": 1}', 0)$$, 'send of five literals');
@@ -145,6 +153,7 @@ SELECT lives_ok($$SELECT minikafka.fetch('resolved', 0, 0)$$, 'fetch of int lite
 SELECT lives_ok($$SELECT minikafka.commit_offset('g', 'resolved', 0, 0)$$, 'commit_offset of int literals');
 SELECT lives_ok($$SELECT minikafka.delete_records('resolved', 0, -1)$$, 'delete_records of int literals');
 SELECT lives_ok($$SELECT minikafka.partition_for_key('resolved', 'k')$$, 'partition_for_key of a literal');
+SELECT lives_ok($$SELECT topic, partition, "offset", ts, key, value, headers FROM minikafka.latest('resolved'::varchar)$$, 'columns of latest()');
 SELECT lives_ok($$SELECT minikafka.committed('committed', 'resolved', 0)$$, 'committed of literals');
 SELECT lives_ok($$SELECT minikafka.lag('committed')$$, 'lag of a literal');
 SELECT lives_ok($$SELECT minikafka.join_group('new', '{resolved}')$$, 'join_group of literals');
@@ -171,4 +180,4 @@ SELECT * FROM finish();
 ROLLBACK;
 SELECT minikafka.leave_group('joined', 'm');
 SELECT minikafka.delete_group(g) FROM unnest(ARRAY['joined', 'committed']) g;
-SELECT minikafka.drop_topic('resolved');
+SELECT minikafka.drop_topic('resolved'), minikafka.drop_topic('compacted');

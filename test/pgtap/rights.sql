@@ -2,7 +2,7 @@
 -- Rights: who may call what, who sees what
 --
 BEGIN;
-SELECT plan(473);
+SELECT plan(489);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -23,7 +23,7 @@ FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
 SELECT set_eq(
 	$$SELECT proname::text FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace
 	AND NOT has_function_privilege('tap_nothing', p.oid, 'EXECUTE')$$,
-	ARRAY['refuse_write'], 'the functions that not everybody may call');
+	ARRAY['refuse_write', 'maintain'], 'the functions that not everybody may call');
 SELECT is_empty(
 	$$SELECT proname FROM pg_proc WHERE pronamespace = 'minikafka'::regnamespace AND prosecdef
 	AND NOT coalesce(proconfig::text LIKE '%search_path%', false)$$,
@@ -38,7 +38,7 @@ SELECT set_eq(
 	'{}'::text[], 'nobody may write to a view');
 SET ROLE tap_nothing;
 SELECT throws_ok(format('SELECT FROM minikafka.%I', t), '42501', NULL, 'catalog table is not readable: ' || t)
-FROM unnest(ARRAY['topic', 'partition', 'segment', 'consumer_group', 'group_grant', 'group_member', 'group_assignment', 'group_progress', 'member_heartbeat', 'producer', 'producer_progress', 'inbox_consumer', 'inbox']) t;
+FROM unnest(ARRAY['topic', 'partition', 'segment', 'compaction', 'consumer_group', 'group_grant', 'group_member', 'group_assignment', 'group_progress', 'member_heartbeat', 'producer', 'producer_progress', 'inbox_consumer', 'inbox']) t;
 SELECT throws_ok(format('SELECT nextval(%L)', 'minikafka.' || s), '42501', NULL, 'sequence is not usable: ' || s)
 FROM unnest(ARRAY['topic_id', 'group_no', 'member_no', 'producer_id', 'inbox_consumer_consumer_no_seq']) s;
 SELECT throws_ok($$SELECT minikafka.create_topic('tap')$$, '42501', 'permission denied to create topic "tap"',
@@ -82,6 +82,7 @@ INSERT INTO calls VALUES
 	($$minikafka.offsets('tap', 0)$$, '{SELECT,monitor}'),
 	($$minikafka.try_offsets('tap', 0)$$, '{SELECT,monitor}'),
 	($$minikafka.check_topic('tap')$$, '{SELECT}'),
+	($$minikafka.latest('tap')$$, '{SELECT}'),
 	($$minikafka.committed('tap', 'tap', 0)$$, '{SELECT,monitor}'),
 	($$minikafka.commit_offset('tap ' || current_user, 'tap', 0, 0)$$, '{SELECT}'),
 	($$minikafka.join_group('tap join ' || current_user, '{other, tap}')$$, '{SELECT}'),
@@ -121,6 +122,22 @@ SELECT throws_ok($$SELECT minikafka.delete_records('tap', 0, 0)$$, '42501', 'per
 SELECT throws_ok($$SELECT minikafka.drop_topic('tap')$$, '42501', 'must be owner of topic "tap"', 'not the owner: 42501');
 SELECT throws_ok($$SELECT minikafka.add_partitions('tap', 3)$$, '42501', 'must be owner of topic "tap"', 'not the owner: 42501');
 SELECT throws_ok($$SELECT minikafka.set_topic_option('tap', 'retention', NULL)$$, '42501', 'must be owner of topic "tap"', 'not the owner: 42501');
+-- procedures: who may is told that this is a transaction block
+SELECT throws_ok($$CALL minikafka.maintain()$$, '42501', 'permission denied for procedure maintain', 'maintain() is not for everybody');
+SELECT throws_ok(format('CALL minikafka.%s(%L)', procedure, 'tap'), '42501', 'must be owner of topic "tap"', 'not the owner: ' || procedure)
+FROM unnest(ARRAY['expire', 'compact']) procedure;
+SET ROLE tap_delete;
+SELECT throws_ok($$CALL minikafka.expire('tap')$$, '42501', 'must be owner of topic "tap"', 'DELETE is not enough for expire()');
+SET ROLE tap_monitor;
+SELECT throws_ok($$CALL minikafka.maintain()$$, '42501', NULL, 'nor is maintain() for pg_monitor');
+SET ROLE tap_owner;
+SELECT throws_ok($$CALL minikafka.maintain()$$, '42501', NULL, 'nor for an owner');
+SELECT throws_ok($$CALL minikafka.expire('tap')$$, '2D000', NULL, 'the owner may expire()');
+SELECT throws_ok($$CALL minikafka.compact('tap')$$, '55000', NULL, 'the owner may compact()');
+RESET ROLE;
+GRANT EXECUTE ON PROCEDURE minikafka.maintain() TO tap_nothing;
+SET ROLE tap_nothing;
+SELECT throws_ok($$CALL minikafka.maintain()$$, '2D000', NULL, 'maintain() can be granted');
 -- the right comes before what else may be wrong with a call
 SELECT throws_ok($$SELECT minikafka.fetch('tap', 99, -1)$$, '42501', NULL, 'no right: nothing else is told');
 SELECT throws_ok($$SELECT minikafka.send('tap', 'v', partition => 99)$$, '42501', NULL, 'no right: nothing else is told');
@@ -265,8 +282,8 @@ RESET ROLE;
 -- Producers and inbox consumers: the role that used the name first.  Nobody else
 -- can be granted it, other than as a member of that role.
 GRANT INSERT ON minikafka_topics.tap TO tap_select, tap_granted;
-INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized)
-VALUES ('tap producer', nextval('minikafka.producer_id'), 'tap_select', 0, true);
+INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized, began_at)
+VALUES ('tap producer', nextval('minikafka.producer_id'), 'tap_select', 0, true, now());
 INSERT INTO minikafka.producer_progress (producer_id, topic_id, partition, epoch, last_sequence, first_sequence, first_offset, sent_at)
 SELECT currval('minikafka.producer_id'), topic_id, 0, 0, 0, 0, 0, now()
 FROM minikafka.topic WHERE rel = 'minikafka_topics.tap'::regclass;

@@ -2,7 +2,7 @@
 -- Errors: the SQLSTATE of each kind
 --
 BEGIN;
-SELECT plan(197);
+SELECT plan(230);
 SELECT minikafka.create_topic('tap', 2, max_message_bytes => 10);
 CREATE TABLE minikafka_topics.tap_table ();
 
@@ -31,6 +31,29 @@ SELECT throws_ok($$SELECT minikafka.commit_offset('g', 'tap', 0, -1)$$, '22023',
 SELECT throws_ok($$SELECT minikafka.commit_offset('g', 'tap', 0, 1)$$, '22023', 'offset 1 is outside [0, 0] of topic "tap" partition 0', 'commit beyond the end');
 SELECT throws_ok($$SELECT minikafka.commit_offset('', 'tap', 0, 0)$$, '22023', NULL, 'empty group');
 SELECT throws_ok($$SELECT minikafka.delete_records('tap', 0, -2)$$, '22023', NULL, 'delete below -1');
+SELECT throws_ok($$SELECT minikafka.create_topic('new', retention => '0')$$, '22023', NULL, 'retention of nothing');
+SELECT throws_ok($$SELECT minikafka.create_topic('new', retention_bytes => 0)$$, '22023', NULL, 'retention_bytes of nothing');
+SELECT throws_ok($$SELECT minikafka.create_topic('new', cleanup_policy => 'compacted')$$, '22023', NULL, 'unknown cleanup policy');
+SELECT throws_ok(format('SELECT minikafka.set_topic_option(%L, %L, %L)', 'tap', option, value), '22023', NULL, option || ' of ' || value)
+FROM (VALUES ('retention', '-1 day'), ('retention_bytes', '-1'), ('cleanup_policy', ''), ('delete_retention', '-1 s'), ('min_compaction_lag', '-1 s')) v(option, value);
+SELECT throws_ok($$SELECT minikafka.latest(NULL)$$, '22023', 'argument "topic" must not be null', 'latest of NULL');
+SELECT throws_ok(format('CALL minikafka.%s(NULL)', procedure), '22023', 'argument "topic" must not be null', procedure || ' of NULL')
+FROM unnest(ARRAY['expire', 'compact']) procedure;
+SELECT throws_ok(format('CALL minikafka.%s(%L)', procedure, topic), '42704', format('topic "%s" does not exist', topic), format('%s of "%s"', procedure, topic))
+FROM unnest(ARRAY['expire', 'compact']) procedure, unnest(ARRAY['unknown', '', 'Tap', 'a b']) topic;
+SELECT throws_ok($$SELECT minikafka.latest('unknown')$$, '42704', 'topic "unknown" does not exist', 'latest: unknown topic');
+-- a topic is compacted: every record needs a key
+SELECT minikafka.create_topic('keyed', 2, cleanup_policy => 'compact');
+SELECT throws_ok(format('SELECT minikafka.%s', call), '22023', 'record without a key for topic "keyed"', call)
+FROM unnest(ARRAY[$$send('keyed', 'v')$$, $$send('keyed', 'v', partition => 0)$$, $$send('keyed', NULL)$$, $$send('keyed', 'v'::bytea)$$,
+	$$send_many('keyed', ARRAY['a'])$$, $$send_many('keyed', ARRAY['a', 'b'], ARRAY['k', NULL])$$, $$append('keyed', 0, NULL, 'v')$$]) call;
+SELECT lives_ok($$SELECT minikafka.append('keyed', 0, '', 'v')$$, 'an empty key is one');
+-- 2D000
+SELECT throws_ok($$CALL minikafka.maintain()$$, '2D000', NULL, 'maintain in a transaction block');
+SELECT throws_ok($$CALL minikafka.expire('tap')$$, '2D000', NULL, 'expire in a transaction block');
+SELECT throws_ok($$CALL minikafka.compact('keyed')$$, '2D000', NULL, 'compact in a transaction block');
+-- 55000
+SELECT throws_ok($$CALL minikafka.compact('tap')$$, '55000', 'topic "tap" is not compacted', 'compact of what is not to be compacted');
 -- MK001
 SELECT throws_ok($$SELECT minikafka.fetch('tap', 0, 1)$$, 'MK001', NULL, 'fetch beyond the end');
 SELECT throws_ok($$SELECT minikafka.delete_records('tap', 0, 1)$$, 'MK001', NULL, 'delete beyond the end');
@@ -39,9 +62,6 @@ SELECT throws_ok($$SELECT minikafka.send('tap', repeat('v', 11))$$, '54000', 're
 SELECT throws_ok($$SELECT minikafka.commit_offset('g', 'tap', 0, 0, repeat('m', 5000))$$, '54000', NULL, 'metadata too large');
 SELECT throws_ok($$SELECT minikafka.create_topic('wide', 10000)$$, '54000', NULL, 'more tables than can be locked');
 -- 0A000
-SELECT throws_ok($$SELECT minikafka.create_topic('new', retention => '1 day')$$, '0A000', NULL, 'retention');
-SELECT throws_ok($$SELECT minikafka.create_topic('new', retention_bytes => 1)$$, '0A000', NULL, 'retention_bytes');
-SELECT throws_ok($$SELECT minikafka.create_topic('new', cleanup_policy => 'compact')$$, '0A000', NULL, 'compact');
 SELECT throws_ok($$SELECT minikafka.create_topic('new', min_insync_replicas => 2)$$, '0A000', NULL, 'min_insync_replicas');
 SELECT throws_ok($$SELECT minikafka.send('tap_table', 'v')$$, '0A000', NULL, 'a table that is no topic');
 -- 42501
@@ -195,7 +215,7 @@ SELECT throws_ok($$SELECT minikafka.inbox_accept('tap', 'event', 'w')$$, 'MK100'
 SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 1);
 SELECT throws_ok($$SELECT minikafka.append('bytes', 0, 'k', 'v', producer => 'tap', sequence => 1)$$, '55000', 'sequence 1 of producer "tap" has no offset yet', 'append of what the transaction has sent');
 -- 54000
-INSERT INTO minikafka.producer VALUES ('tap last', 0, current_user, 2147483647, true);
+INSERT INTO minikafka.producer VALUES ('tap last', 0, current_user, 2147483647, true, now());
 SELECT throws_ok($$SELECT minikafka.init_producer('tap last')$$, '54000', NULL, 'the last epoch');
 ROLLBACK;
 BEGIN READ ONLY;
@@ -227,12 +247,15 @@ FROM unnest(ARRAY[$$join_group('g', '{tap}')$$, $$leave_group('members', 'b')$$,
 	$$seek('members', 'b', 'tap', 0, 0)$$, $$pause('members', 'b', 'tap', 0)$$, $$resume('members', 'b', 'tap', 0)$$,
 	$$reset_offsets('plain', 'tap', 'latest')$$, $$delete_group('plain')$$, $$grant_group('plain', 'pg_monitor')$$, $$revoke_group('plain', 'pg_monitor')$$]) call;
 SELECT throws_ok($$CALL minikafka.wait_for_records('members', 'b', '0')$$, '25006', NULL, 'read-only transaction: wait_for_records');
+SELECT throws_ok(format('CALL minikafka.%s', call), '25006', NULL, 'read-only transaction: ' || call)
+FROM unnest(ARRAY['maintain()', $$expire('tap')$$, $$compact('tap')$$]) call;
+SELECT lives_ok($$SELECT minikafka.latest('tap')$$, 'read-only transaction: latest');
 SELECT lives_ok(format('SELECT minikafka.%s', call), 'read-only transaction: ' || call)
 FROM unnest(ARRAY[$$assignment('members', 'b')$$, $$committed('plain', 'tap', 0)$$, $$lag('members')$$]) call;
 SELECT * FROM finish();
 ROLLBACK;
 SELECT minikafka.leave_group(group_id, member_id) FROM minikafka.group_members;
 SELECT minikafka.delete_group(group_id) FROM minikafka.groups;
-SELECT minikafka.drop_topic('tap'), minikafka.drop_topic('bytes');
+SELECT minikafka.drop_topic('tap'), minikafka.drop_topic('bytes'), minikafka.drop_topic('keyed');
 DELETE FROM minikafka.producer WHERE producer LIKE 'tap%';
 DROP TABLE minikafka_topics.tap_table;

@@ -79,6 +79,7 @@ INSERT INTO calls (function, arguments) VALUES
 	('grant_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
 	('revoke_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
 	('delete_records', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$]),
+	('latest', ARRAY[$$'known'::text$$]),
 	('init_producer', ARRAY[$$'p'::text$$]),
 	('producer_state', ARRAY[$$'p'::text$$]),
 	('inbox_accept', ARRAY[$$'consumer'::text$$, $$'event'::text$$, $$'v'::bytea$$]);
@@ -120,11 +121,14 @@ SELECT format('%s(%s): argument %s = %s', function, types, position, argument),
 	regexp_replace(pg_temp.answer(call), '\d{4}-\d\d-\d\d[^,"]*', 'TIME')
 FROM changed ORDER BY no, position, replacement;
 
--- Options: what is not built is refused with 0A000, what makes no sense 22023
+-- Options: what makes no sense is refused with 22023, what is not built 0A000
 SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$create_topic('new', retention => '1 hour')$$),
 	($$create_topic('new', retention => '0')$$),
 	($$create_topic('new', retention => '-1 day')$$),
+	($$create_topic('new', retention => '100000000 years')$$),
+	($$create_topic('new', retention => '-1 month 40 days')$$),
+	($$create_topic('new', retention => '1 month -40 days')$$),
 	($$create_topic('new', retention_bytes => 1)$$),
 	($$create_topic('new', retention_bytes => 0)$$),
 	($$create_topic('new', retention_bytes => -1)$$),
@@ -158,7 +162,14 @@ SELECT call, pg_temp.answer('minikafka.' || call) FROM (VALUES
 	($$set_topic_option('known', 'partitioner', 'md5')$$),
 	($$set_topic_option('known', 'segment_records', '3')$$),
 	($$set_topic_option('known', 'delete_retention', '1 day')$$),
+	($$set_topic_option('known', 'delete_retention', '0')$$),
+	($$set_topic_option('known', 'delete_retention', '-1 us')$$),
+	($$set_topic_option('known', 'delete_retention', '')$$),
 	($$set_topic_option('known', 'min_compaction_lag', '1 day')$$),
+	($$set_topic_option('known', 'min_compaction_lag', '0')$$),
+	($$set_topic_option('known', 'min_compaction_lag', '-1 day')$$),
+	($$set_topic_option('known', 'min_compaction_lag', 'soon')$$),
+	($$set_topic_option('known', 'Retention', '1 day')$$),
 	($$add_partitions('known', 1)$$),
 	($$add_partitions('known', 10001)$$)) v(call);
 

@@ -72,12 +72,14 @@ SHOW minikafka.clock_offset;
 SHOW minikafka.producer_expiry;
 \set VERBOSITY sqlstate
 SET minikafka.producer_expiry = 0;
+SET minikafka.offsets_retention = 0;
+SET minikafka.inbox_retention = 0;
 \set VERBOSITY default
 SET minikafka.producer_expiry = '1d';
 SHOW minikafka.producer_expiry;
 RESET minikafka.producer_expiry;
--- and that not everybody may change
-SELECT name, context FROM pg_settings WHERE name LIKE 'minikafka.%' ORDER BY 1;
+-- their defaults, and that not everybody may change them
+SELECT name, current_setting(name), context FROM pg_settings WHERE name LIKE 'minikafka.%' ORDER BY 1;
 SET minikafka.no_such_setting = 1;
 -- the script is for CREATE EXTENSION only
 CREATE EXTENSION minikafka;

@@ -104,6 +104,51 @@ SELECT minikafka.poll('billing', 'c3');
 SELECT minikafka.join_group('billing', '{orders}', 'c1', auto_offset_reset => 'none');
 SELECT count(*) FROM minikafka.poll('billing', 'c1');
 
+-- D07: the newest record of each key stays, at its offset
+SELECT minikafka.create_topic('balances', 1, cleanup_policy => 'compact', partitioner => 'md5');
+SELECT count(minikafka.send('balances', (99 + no)::text, key))
+FROM unnest('{ann, bob, cid, ann, bob, cid}'::text[]) WITH ORDINALITY k(key, no);
+CALL minikafka.compact('balances') \gset
+SELECT format('compaction removed %s: %s; log start %s, end %s', :'removed',
+	(SELECT string_agg(format('%s=%s@%s', key, value, "offset"), ', ' ORDER BY "offset") FROM minikafka.fetch_text('balances', 0, 0)),
+	log_start_offset, end_offset)
+FROM minikafka.offsets('balances', 0);
+
+-- D08: what is older than the retention goes, and the log goes on
+SELECT minikafka.set_topic_option('orders', 'retention', '1 day');
+SET minikafka.clock_offset = 100000;
+CALL minikafka.expire('orders') \gset
+SELECT format('%s expired, log starts [%s]', :'removed', string_agg(log_start_offset::text, ', ' ORDER BY partition))
+FROM minikafka.partitions WHERE topic = 'orders';
+SELECT minikafka.send('orders', 'order-10', 'ann') AS partition \gset
+SELECT format('order-10 is p%s@%s', partition, base_offset) FROM minikafka.last_sent();
+SELECT minikafka.join_group('audit', '{orders}', 'a1', auto_offset_reset => 'earliest');
+SELECT format('a new group from earliest reads %s', string_agg(format('%s at p%s@%s', value, partition, "offset"), ', '))
+FROM minikafka.poll_text('audit', 'a1');
+
+-- D09
+SELECT minikafka.fetch('orders', 2, 0);
+\echo :LAST_ERROR_SQLSTATE
+
+-- D13, D14: a group whose committed offset is gone.  There it is stuck for ever,
+-- and has a lag of 4; here its policy says where it goes on, and one record is
+-- unread
+SELECT minikafka.create_topic('stuck', 1, retention => '1 day');
+SELECT count(minikafka.send('stuck', i::text)) FROM generate_series(0, 4) i;
+SELECT minikafka.commit_offset(policy, 'stuck', 0, 2), minikafka.join_group(policy, '{stuck}', 'm', auto_offset_reset => policy)
+FROM unnest('{earliest, latest}'::text[]) policy;
+SET minikafka.clock_offset = 200000;
+CALL minikafka.expire('stuck');
+SELECT minikafka.send('stuck', '5');
+SELECT group_id, log_start_offset, end_offset, committed_offset, lag FROM minikafka.consumer_lag WHERE topic = 'stuck' ORDER BY 1;
+-- the members have not been heard of for so long
+SELECT minikafka.join_group(policy, '{stuck}', 'm', auto_offset_reset => policy) FROM unnest('{earliest, latest}'::text[]) policy;
+SELECT "offset", value FROM minikafka.poll_text('earliest', 'm');
+SELECT "offset", value FROM minikafka.poll_text('latest', 'm');
+SELECT policy, c."offset" FROM unnest('{earliest, latest}'::text[]) policy, minikafka.commit(policy, 'm') c;
+SELECT group_id, committed_offset, lag FROM minikafka.consumer_lag WHERE topic = 'stuck' ORDER BY 1;
+-- D15, times that go back along a partition: see retention.sql
+
 SELECT count(minikafka.drop_topic(topic)) FROM minikafka.topics;
 
 -- no group stays for other tests, nor its generation; nor a producer

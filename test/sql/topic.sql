@@ -32,7 +32,7 @@ JOIN pg_constraint k ON k.conrelid = c.oid AND k.contype = 'p'
 WHERE t.isleaf
 GROUP BY 1, 2;
 
--- all options that have a choice in this version
+-- other options
 SELECT minikafka.create_topic('second', partitions => 2, partitioner => 'md5',
 	segment_records => 10, max_message_bytes => 100,
 	cleanup_policy => 'delete', min_insync_replicas => 1);
@@ -45,15 +45,14 @@ SELECT minikafka.create_topic('first');
 SELECT minikafka.create_topic('first', 7, if_not_exists => true);
 SELECT partitions FROM minikafka.topics WHERE topic = 'first';
 
--- options whose mechanism is not built are refused, never taken in silence
-SELECT minikafka.create_topic('third', retention => '1 day');
-\echo :LAST_ERROR_SQLSTATE
-SELECT minikafka.create_topic('third', retention_bytes => 1000);
-\echo :LAST_ERROR_SQLSTATE
-SELECT minikafka.create_topic('third', cleanup_policy => 'compact');
-\echo :LAST_ERROR_SQLSTATE
-SELECT minikafka.create_topic('third', cleanup_policy => 'compact,delete');
-\echo :LAST_ERROR_SQLSTATE
+-- how records go
+SELECT minikafka.create_topic('aged', 1, retention => '1 day', retention_bytes => 1000),
+	minikafka.create_topic('compacted', 1, cleanup_policy => 'compact'),
+	minikafka.create_topic('both', 1, retention => '1 month 1 day 1 hour', cleanup_policy => 'delete,compact');
+SELECT topic, cleanup_policy, retention, retention_bytes, delete_retention, min_compaction_lag
+FROM minikafka.topics WHERE topic IN ('aged', 'compacted', 'both') ORDER BY topic;
+SELECT minikafka.drop_topic('aged'), minikafka.drop_topic('compacted'), minikafka.drop_topic('both');
+-- an option whose mechanism is not built is refused, never taken in silence
 SELECT minikafka.create_topic('third', min_insync_replicas => 2);
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM minikafka.topics WHERE topic = 'third';
@@ -65,19 +64,30 @@ SELECT minikafka.send('first', '12345678');
 SELECT minikafka.set_topic_option('first', 'max_message_bytes', NULL);
 SELECT max_message_bytes FROM minikafka.topics WHERE topic = 'first';
 SELECT minikafka.send('first', '12345678', partition => 0);
--- the only values that the others can have
+SELECT minikafka.set_topic_option('first', 'retention', '1 day'),
+	minikafka.set_topic_option('first', 'retention_bytes', '1000'),
+	minikafka.set_topic_option('first', 'cleanup_policy', 'delete,compact'),
+	minikafka.set_topic_option('first', 'delete_retention', '1 hour'),
+	minikafka.set_topic_option('first', 'min_compaction_lag', '0');
+SELECT cleanup_policy, retention, retention_bytes, delete_retention, min_compaction_lag
+FROM minikafka.topics WHERE topic = 'first';
+-- they hold from then on
+SELECT minikafka.send('first', 'without a key', partition => 0);
+\echo :LAST_ERROR_SQLSTATE
+BEGIN;
+SELECT minikafka.set_topic_option('first', 'cleanup_policy', 'delete');
+SELECT minikafka.send('first', 'without a key', partition => 1);
+ROLLBACK;
 SELECT minikafka.set_topic_option('first', 'retention', NULL),
 	minikafka.set_topic_option('first', 'retention_bytes', NULL),
-	minikafka.set_topic_option('first', 'cleanup_policy', 'delete'),
 	minikafka.set_topic_option('first', 'cleanup_policy', NULL),
-	minikafka.set_topic_option('first', 'min_insync_replicas', '1'),
+	minikafka.set_topic_option('first', 'delete_retention', NULL),
+	minikafka.set_topic_option('first', 'min_compaction_lag', NULL);
+SELECT cleanup_policy, retention, retention_bytes, delete_retention, min_compaction_lag
+FROM minikafka.topics WHERE topic = 'first';
+-- the only values that this one can have
+SELECT minikafka.set_topic_option('first', 'min_insync_replicas', '1'),
 	minikafka.set_topic_option('first', 'min_insync_replicas', NULL);
-SELECT minikafka.set_topic_option('first', 'retention', '1 day');
-\echo :LAST_ERROR_SQLSTATE
-SELECT minikafka.set_topic_option('first', 'retention_bytes', '1000');
-\echo :LAST_ERROR_SQLSTATE
-SELECT minikafka.set_topic_option('first', 'cleanup_policy', 'compact');
-\echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.set_topic_option('first', 'min_insync_replicas', '2');
 \echo :LAST_ERROR_SQLSTATE
 
