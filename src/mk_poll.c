@@ -48,6 +48,7 @@ typedef struct MkLook
 	MkGroup *group;
 	MkMember *member;
 	bool listens; /* to be woken by what it would find later */
+	bool is_late; /* it may have missed what came before it listened */
 	bool due; /* something is to be done when the transaction commits */
 	int nsources;
 	MkSource *sources;
@@ -83,7 +84,7 @@ mk_look_listen(const MkLook *look)
 		channels[i + 1] =
 			mk_wakeup_partition(look->sources[i].assignment->topic_id,
 								look->sources[i].assignment->partition);
-	mk_wakeup_listen(channels, look->nsources + 1);
+	look->is_late = mk_wakeup_listen(channels, look->nsources + 1);
 }
 
 /* Finds the member and its partitions; it counts as a poll. */
@@ -267,8 +268,8 @@ mk_poll_sleep(int *round, TimestampTz until)
 }
 
 /*
- * Looks again and again.  The first time at once where the session is woken,
- * since what came before it listened does not wake it.
+ * Looks again and again.  At once where the session begins to listen to
+ * something, since what came before does not wake it.
  */
 static void
 mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
@@ -286,7 +287,7 @@ mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
 			mk_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
 			go_on = look->found == 0 && !look->due &&
-				mk_poll_sleep(&round, until);
+				(look->is_late || mk_poll_sleep(&round, until));
 		}
 	}
 	PG_FINALLY();
@@ -325,7 +326,9 @@ mk_poll_is_ready(const char *group_id, const char *member_id)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool ready = false;
 
-	mk_look_begin(&look, group_id, member_id);
+	do
+		mk_look_begin(&look, group_id, member_id);
+	while (look.is_late);
 	for (int i = 0; !ready && i < look.nsources; i++)
 		ready = mk_source_start(&look, &look.sources[i]) !=
 			mk_log_end(look.sources[i].topic,

@@ -120,38 +120,49 @@ mk_wakeup_exit(int code, Datum arg)
 	mk_wakeup_stop();
 }
 
-void
-mk_wakeup_listen(const MkChannel *channels, int n)
+/* Counts the session among those who listen. */
+static void
+mk_wakeup_begin(void)
 {
 	static bool registered = false;
-	MkSlot *slot;
-	uint32 nslots;
+	uint32 nslots = pg_atomic_read_u32(&mk_wakeup->nslots);
 
-	if (mk_wakeup == NULL)
-		return;
 	if (!registered)
 	{
 		before_shmem_exit(mk_wakeup_exit, (Datum) 0);
 		registered = true;
 	}
+	while (nslots <= (uint32) mk_proc_number() &&
+		   !pg_atomic_compare_exchange_u32(&mk_wakeup->nslots, &nslots,
+										   mk_proc_number() + 1))
+		;
+	pg_atomic_fetch_add_u32(&mk_wakeup->listeners, 1);
+	mk_listening = true;
+}
+
+bool
+mk_wakeup_listen(const MkChannel *channels, int n)
+{
+	MkSlot *slot;
+
+	if (mk_wakeup == NULL)
+		return false;
 	slot = &mk_wakeup->slots[mk_proc_number()];
 	if (n > MK_MAX_CHANNELS)
 		n = MK_ALL_CHANNELS;
-	else
+	if (mk_listening && slot->n == n &&
+		(n == MK_ALL_CHANNELS ||
+		 memcmp(slot->channels, channels, n * sizeof(MkChannel)) == 0))
+		return false;
+
+	if (n != MK_ALL_CHANNELS)
 		memcpy(slot->channels, channels, n * sizeof(MkChannel));
 	slot->n = n;
 	slot->database = MyDatabaseId;
 	if (!mk_listening)
-	{
-		nslots = pg_atomic_read_u32(&mk_wakeup->nslots);
-		while (nslots <= (uint32) mk_proc_number() &&
-			   !pg_atomic_compare_exchange_u32(&mk_wakeup->nslots, &nslots,
-											   mk_proc_number() + 1))
-			;
-		pg_atomic_fetch_add_u32(&mk_wakeup->listeners, 1);
-		mk_listening = true;
-	}
+		mk_wakeup_begin();
 	pg_memory_barrier();
+	return true;
 }
 
 void

@@ -25,10 +25,10 @@ extern MkChannel mk_wakeup_group(int32 group_no);
 
 /*
  * From now on the session's latch is set when one of these channels is notified,
- * in place of those of before.  What was committed before has to be looked for
- * after this call.
+ * in place of those of before.  True if it did not listen to just these before:
+ * then what was committed meanwhile has to be looked for after this call.
  */
-extern void mk_wakeup_listen(const MkChannel *channels, int n);
+extern bool mk_wakeup_listen(const MkChannel *channels, int n);
 
 /* No more; harmless if it does not listen. */
 extern void mk_wakeup_stop(void);
