@@ -75,7 +75,7 @@ mk_source_compare(const void *a, const void *b)
 
 /* Has the session woken by records for the member, and changes to the group. */
 static void
-mk_look_listen(const MkLook *look)
+mk_look_listen(MkLook *look)
 {
 	MkChannel *channels = palloc((look->nsources + 1) * sizeof(MkChannel));
 
