@@ -279,7 +279,7 @@ static void
 mk_do_trim(MkWork *w)
 {
 	if (mk_begin_partition(w))
-		w->more = mk_retain_trim(w->topic, w->partition);
+		w->more = mk_retain_trim(w->topic, w->partition, !w->is_pass);
 }
 
 static void

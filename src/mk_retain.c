@@ -18,6 +18,9 @@
 /* Rows that one step removes, at most. */
 #define MK_TRIM_ROWS 20000
 
+/* So few are removed by rows even if their table will be dropped. */
+#define MK_TRIM_FEW 1000
+
 /* The first segment of those that have so many bytes together. */
 static int64
 mk_retain_by_size(const MkTopic *topic, int32 partition, int64 log_start,
@@ -105,18 +108,22 @@ mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment)
 }
 
 bool
-mk_retain_trim(const MkTopic *topic, int32 partition)
+mk_retain_trim(const MkTopic *topic, int32 partition, bool always)
 {
 	int64 log_start = mk_log_start(topic, partition);
 	int64 newest = mk_catalog_newest_segment(topic, partition);
 	int64 segment = Min(log_start / topic->segment_records, newest);
+	int64 start = segment * topic->segment_records;
+	int64 last = Max(mk_log_end(topic, partition) - 1, 0);
 	int removed = 0;
 	MkScan s;
 
-	if (log_start == 0)
+	/* where the log goes on in a later segment, this one ends soon enough */
+	if (!always && log_start - start > MK_TRIM_FEW &&
+		segment < last / topic->segment_records)
 		return false;
 	if (!mk_scan_begin(&s, topic, partition, segment, RowExclusiveLock, NULL,
-					   segment * topic->segment_records, log_start - 1, NULL))
+					   start, log_start - 1, NULL))
 	{
 		mk_log_check_dropped(topic, partition, segment);
 		return false;

@@ -28,9 +28,11 @@ mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
  * Removes rows below the log start from the segment that it lies in: some tens
- * of thousands.  False when there are no more.  The caller ends the transaction
+ * of thousands.  False when there are no more, or, unless "always", when it is
+ * not worth while: the table will be dropped.  The caller ends the transaction
  * after that, and keeps others from removing records of the partition meanwhile.
  */
-extern bool mk_retain_trim(const MkTopic *topic, int32 partition);
+extern bool
+mk_retain_trim(const MkTopic *topic, int32 partition, bool always);
 
 #endif /* MK_RETAIN_H */
