@@ -162,13 +162,19 @@ mk_log_scan(MkScan *s, const MkTopic *topic, int32 partition, MkHint *hint,
  * There is no table of this segment: fine if the log start has passed it
  * meanwhile, or if compaction has left nothing in it, and dropped it.
  */
+static bool
+mk_log_may_be_dropped(const MkTopic *topic, int32 partition, int64 segment)
+{
+	mk_catalog_check_topic(topic, topic->topic_id);
+	return (segment + 1) * topic->segment_records <=
+		mk_log_start(topic, partition) ||
+		mk_catalog_next_segment(topic, partition, segment) != segment;
+}
+
 void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 {
-	mk_catalog_check_topic(topic, topic->topic_id);
-	if ((segment + 1) * topic->segment_records >
-			mk_log_start(topic, partition) &&
-		mk_catalog_next_segment(topic, partition, segment) == segment)
+	if (!mk_log_may_be_dropped(topic, partition, segment))
 		mk_segment_missing(topic, partition, segment);
 }
 
@@ -778,8 +784,7 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 		bool missing;
 
 		problem = mk_segment_problem(topic, partition, segments[i], &missing);
-		/* what the log start has passed may go, as mk_log_check_dropped has it */
-		if (missing && from + topic->segment_records <= hint->log_start)
+		if (missing && mk_log_may_be_dropped(topic, partition, segments[i]))
 			continue;
 		if (problem != NULL)
 		{

@@ -317,28 +317,31 @@ mk_produced_delete_topic(int32 topic_id)
 	}
 }
 
+typedef struct MkProducedScan
+{
+	int32 producer_id;
+	Snapshot snapshot;
+	MkProducedSink sink;
+	void *arg;
+} MkProducedScan;
+
+static void
+mk_produced_take(int32 topic_id, int32 partition, void *arg)
+{
+	const MkProducedScan *scan = arg;
+	MkProduced row;
+
+	if (mk_produced_last(scan->producer_id, topic_id, partition, scan->snapshot,
+						 &row))
+		scan->sink(topic_id, partition, &row, scan->arg);
+}
+
 void
 mk_produced_scan(int32 producer_id, Snapshot snapshot, MkProducedSink sink,
 				 void *arg)
 {
-	ListCell *lc;
-	ListCell *lc2;
+	MkProducedScan scan = {producer_id, snapshot, sink, arg};
 
-	foreach (lc,
-			 mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 1,
-							&producer_id, snapshot))
-	{
-		const int32 keys[] = {producer_id, lfirst_int(lc)};
-
-		foreach (lc2,
-				 mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
-								lengthof(keys), keys, snapshot))
-		{
-			MkProduced row;
-
-			if (mk_produced_last(producer_id, lfirst_int(lc), lfirst_int(lc2),
-								 snapshot, &row))
-				sink(lfirst_int(lc), lfirst_int(lc2), &row, arg);
-		}
-	}
+	mk_rows_partitions(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, producer_id,
+					   snapshot, mk_produced_take, &scan);
 }

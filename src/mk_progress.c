@@ -223,54 +223,61 @@ mk_progress_scan_topic(int32 topic_id, Snapshot snapshot, MkProgressSink sink,
 /* How many rows are removed at once. */
 #define MK_CLEAN_ROWS 20000
 
+typedef struct MkLastCommit
+{
+	int32 group_no;
+	TimestampTz at;
+} MkLastCommit;
+
+static void
+mk_progress_take_commit(int32 topic_id, int32 partition, void *arg)
+{
+	MkLastCommit *last = arg;
+	MkProgress progress;
+
+	if (mk_progress_get(last->group_no, topic_id, partition, NULL, &progress) &&
+		progress.committed >= 0)
+		last->at = Max(last->at, progress.committed_at);
+}
+
 TimestampTz
 mk_progress_last_commit(int32 group_no)
 {
-	TimestampTz last = DT_NOBEGIN;
-	ListCell *lc;
-	ListCell *lc2;
+	MkLastCommit last = {.group_no = group_no, .at = DT_NOBEGIN};
 
-	foreach (lc, mk_progress_topics(group_no, NULL))
-	{
-		const int32 keys[] = {group_no, lfirst_int(lc)};
-
-		foreach (lc2,
-				 mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
-								lengthof(keys), keys, NULL))
-		{
-			MkProgress progress;
-
-			if (mk_progress_get(group_no, lfirst_int(lc), lfirst_int(lc2), NULL,
-								&progress) &&
-				progress.committed >= 0)
-				last = Max(last, progress.committed_at);
-		}
-	}
-	return last;
+	mk_rows_partitions(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, group_no, NULL,
+					   mk_progress_take_commit, &last);
+	return last.at;
 }
 
-/* Removes the rows before the newest of a partition; counts them. */
-static void
-mk_progress_clean_partition(int32 group_no, int32 topic_id, int32 partition,
-							int *removed)
+typedef struct MkClean
 {
-	const int32 keys[] = {group_no, topic_id, partition};
+	int32 group_no;
+	int removed;
+} MkClean;
+
+/* Removes the rows before the newest of a partition. */
+static void
+mk_progress_clean_partition(int32 topic_id, int32 partition, void *arg)
+{
+	MkClean *c = arg;
+	const int32 keys[] = {c->group_no, topic_id, partition};
 	MkProgress newest;
 	MkRows rows;
 	HeapTuple tuple;
 
-	if (!mk_progress_get(group_no, topic_id, partition, NULL, &newest))
+	if (!mk_progress_get(c->group_no, topic_id, partition, NULL, &newest))
 		return;
 	mk_rows_begin(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, SnapshotSelf,
 				  lengthof(keys), keys);
-	while (*removed < MK_CLEAN_ROWS &&
+	while (c->removed < MK_CLEAN_ROWS &&
 		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
 		   DatumGetInt64(mk_rows_column(&rows, tuple, Anum_progress_number)) <
 			   newest.number)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (mk_rows_discard(&rows, tuple))
-			(*removed)++;
+			c->removed++;
 	}
 	mk_rows_end(&rows);
 }
@@ -278,21 +285,11 @@ mk_progress_clean_partition(int32 group_no, int32 topic_id, int32 partition,
 bool
 mk_progress_clean(int32 group_no)
 {
-	int removed = 0;
-	ListCell *lc;
-	ListCell *lc2;
+	MkClean c = {.group_no = group_no};
 
-	foreach (lc, mk_progress_topics(group_no, NULL))
-	{
-		const int32 keys[] = {group_no, lfirst_int(lc)};
-
-		foreach (lc2,
-				 mk_rows_values(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
-								lengthof(keys), keys, NULL))
-			mk_progress_clean_partition(group_no, lfirst_int(lc),
-										lfirst_int(lc2), &removed);
-	}
-	return removed == MK_CLEAN_ROWS;
+	mk_rows_partitions(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, group_no, NULL,
+					   mk_progress_clean_partition, &c);
+	return c.removed == MK_CLEAN_ROWS;
 }
 
 /* ---------------------------------------------------------------------------

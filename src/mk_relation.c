@@ -266,6 +266,23 @@ mk_rows_values(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 	return result;
 }
 
+void
+mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
+				   Snapshot snapshot, MkPartitionSink sink, void *arg)
+{
+	ListCell *lc;
+	ListCell *lc2;
+
+	foreach (lc, mk_rows_values(rel, index, 1, &first, snapshot))
+	{
+		const int32 keys[] = {first, lfirst_int(lc)};
+
+		foreach (lc2,
+				 mk_rows_values(rel, index, lengthof(keys), keys, snapshot))
+			sink(lfirst_int(lc), lfirst_int(lc2), arg);
+	}
+}
+
 List *
 mk_rows_names(MkRelation rel, MkRelation index)
 {

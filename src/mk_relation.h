@@ -104,6 +104,15 @@ extern void mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values,
 extern List *mk_rows_values(MkRelation rel, MkRelation index, int nkeys,
 							const int32 *values, Snapshot snapshot);
 
+/*
+ * Calls back for each topic and partition, in order, of the rows whose first
+ * column has a value; the second and third columns of the index are these.
+ */
+typedef void (*MkPartitionSink)(int32 topic_id, int32 partition, void *arg);
+extern void
+mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
+				   Snapshot snapshot, MkPartitionSink sink, void *arg);
+
 /* The first column of all rows, which is text, in the order of the index. */
 extern List *mk_rows_names(MkRelation rel, MkRelation index);
 
