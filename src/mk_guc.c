@@ -8,6 +8,7 @@
 
 #include "datatype/timestamp.h"
 #include "utils/guc.h"
+#include "utils/varlena.h"
 
 #include "mk_guc.h"
 
@@ -17,6 +18,17 @@ int mk_guc_offsets_retention = 7 * SECS_PER_DAY;
 int mk_guc_inbox_retention = 30 * SECS_PER_DAY;
 char *mk_guc_database = NULL;
 int mk_guc_maintenance_interval = 60;
+
+static bool
+mk_check_list(char **value, void **extra, GucSource source)
+{
+	List *names;
+
+	if (SplitGUCList(pstrdup(*value), ',', &names))
+		return true;
+	GUC_check_errdetail("List syntax is invalid.");
+	return false;
+}
 
 void
 mk_guc_init(void)
@@ -49,7 +61,8 @@ mk_guc_init(void)
 		"The databases that the maintenance worker looks after.",
 		"Names, separated by commas.  The library must be in "
 		"\"shared_preload_libraries\".",
-		&mk_guc_database, "", PGC_SIGHUP, GUC_LIST_INPUT, NULL, NULL, NULL);
+		&mk_guc_database, "", PGC_SIGHUP, GUC_LIST_INPUT, mk_check_list, NULL,
+		NULL);
 	DefineCustomIntVariable("minikafka.maintenance_interval",
 							"How often the maintenance worker does a pass.",
 							NULL, &mk_guc_maintenance_interval, 60, 1,
