@@ -592,10 +592,9 @@ mk_do_heartbeats(MkWork *w)
 
 		while (i < list_length(members) && list_nth_int(members, i) < member_no)
 			i++;
-		if (i < list_length(members) && list_nth_int(members, i) == member_no)
-			mk_progress_clean_heartbeats(member_no);
-		else
-			mk_progress_delete_heartbeats(member_no);
+		mk_progress_clean_heartbeats(member_no,
+									 i < list_length(members) &&
+										 list_nth_int(members, i) == member_no);
 	}
 }
 

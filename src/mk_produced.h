@@ -77,7 +77,7 @@ extern void mk_produced_delete_producer(const char *producer);
 
 /*
  * Removes the rows that are not needed to know the last "known" sequences of the
- * newest row's epoch.
+ * newest row's epoch, all for 0; leaves what somebody else is removing.
  */
 extern void mk_produced_clean(int32 producer_id, int32 topic_id,
 							  int32 partition, int64 known);

@@ -737,7 +737,7 @@ mk_clean_partition(int32 topic_id, int32 partition, const MkProduced *row,
 		if (mk_produced_last(c->producer_id, topic_id, partition, NULL, &now) &&
 			mk_has_expired(&now))
 		{
-			mk_produced_delete(c->producer_id, topic_id, partition);
+			mk_produced_clean(c->producer_id, topic_id, partition, 0);
 			return;
 		}
 	}

@@ -348,12 +348,13 @@ mk_progress_heard_of(void)
 }
 
 void
-mk_progress_clean_heartbeats(int32 member_no)
+mk_progress_clean_heartbeats(int32 member_no, bool is_member)
 {
 	for (int32 polled = 0; polled <= 1; polled++)
 	{
 		const int32 keys[] = {member_no, polled};
-		TimestampTz newest = mk_heartbeat(member_no, polled);
+		TimestampTz newest =
+			is_member ? mk_heartbeat(member_no, polled) : DT_NOEND;
 		MkRows rows;
 		HeapTuple tuple;
 

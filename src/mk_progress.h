@@ -89,7 +89,10 @@ extern void mk_progress_delete_heartbeats(int32 member_no);
 /* The numbers of all that were heard of, ascending. */
 extern List *mk_progress_heard_of(void);
 
-/* Removes heartbeats of a member that are not the newest. */
-extern void mk_progress_clean_heartbeats(int32 member_no);
+/*
+ * Removes heartbeats of a member that are not the newest, or all if it is none
+ * any more; leaves what somebody else is removing.
+ */
+extern void mk_progress_clean_heartbeats(int32 member_no, bool is_member);
 
 #endif /* MK_PROGRESS_H */
