@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 #
-# Checks that each of Kafka's cases of consumer groups and of producers is named
-# by a test, as "Kafka case G07" or "Kafka cases G07, G11", or is in
-# doc/kafka-cases.md with the reason why not; and not in both.
+# Checks that each of Kafka's cases of consumer groups, of producers, of the log
+# and of compaction is named by a test, as "Kafka case G07" or "Kafka cases G07,
+# G11", or is in doc/kafka-cases.md with the reason why not; and not in both.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Assignors, the group protocol, committed offsets; idempotent producers,
-# transactions.
+# transactions; the log, compaction.
 cases="
 A01 A02 A04 A05 A07 A08 A10 A11 A12 A13 A14 A16 A17 A19 A20 A22 A23 A25 A26 A28
 A29 A31 A32
@@ -18,11 +18,14 @@ O01 O02 O04 O05 O07 O08 O10 O11 O13 O14 O16 O17 O19 O20 O22 O23 O25 O26 O28 O29
 I01 I02 I03 I04 I05 I07 I08 I10 I11 I13 I14 I16 I17 I19 I20 I22 I23
 T01 T02 T04 T05 T07 T08 T10 T11 T13 T14 T16 T17 T19 T20 T22 T23 T25 T26 T28 T29
 T31 T32 T34
+L01 L02 L04 L05 L07 L08 L10 L11 L13 L14 L16 L17 L19 L20 L22 L23 L25 L26 L28 L29
+L31 L32 L34 L35 L37 L38 L40 L41
+C01 C02 C04 C05 C06 C07 C08 C10 C11 C13 C14 C16 C17 C19 C20
 "
 
 tested=$(grep -rhE 'Kafka cases? ' test/unit test/sql test/specs test/pgtap test/t |
-    grep -oE '\b[AGOIT][0-9]{2}\b' | sort -u)
-untested=$(sed -n 's/^| \([AGOIT][0-9][0-9]\) |.*/\1/p' doc/kafka-cases.md | sort -u)
+    grep -oE '\b[AGOITLC][0-9]{2}\b' | sort -u)
+untested=$(sed -n 's/^| \([AGOITLC][0-9][0-9]\) |.*/\1/p' doc/kafka-cases.md | sort -u)
 
 status=0
 fail() {

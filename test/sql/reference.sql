@@ -104,7 +104,7 @@ SELECT minikafka.poll('billing', 'c3');
 SELECT minikafka.join_group('billing', '{orders}', 'c1', auto_offset_reset => 'none');
 SELECT count(*) FROM minikafka.poll('billing', 'c1');
 
--- D07: the newest record of each key stays, at its offset
+-- D07, Kafka case C20: the newest record of each key stays, at its offset
 SELECT minikafka.create_topic('balances', 1, cleanup_policy => 'compact', partitioner => 'md5');
 SELECT count(minikafka.send('balances', (99 + no)::text, key))
 FROM unnest('{ann, bob, cid, ann, bob, cid}'::text[]) WITH ORDINALITY k(key, no);

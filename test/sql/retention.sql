@@ -183,6 +183,18 @@ SELECT minikafka.send_many('trimmed', array_agg(i::text)) FROM generate_series(1
 SELECT minikafka.delete_records('trimmed', 0, 44999);
 CALL minikafka.expire('trimmed');
 SELECT log('trimmed'), (SELECT min("offset") FROM minikafka_topics.trimmed);
+-- a pass leaves many rows to the drop of their table, if the log goes on in a later
+-- one; expire() does not
+SELECT minikafka.create_topic('soon', 1, segment_records => 2000);
+SELECT minikafka.send_many('soon', array_agg(i::text)) FROM generate_series(1, 3000) i;
+SELECT minikafka.delete_records('soon', 0, 1500);
+CALL minikafka.maintain();
+SELECT (minikafka.offsets('soon', 0)).log_start_offset, count(*), min("offset") FROM minikafka_topics.soon;
+CALL minikafka.expire('soon');
+SELECT count(*), min("offset") FROM minikafka_topics.soon;
+SELECT minikafka.delete_records('soon', 0, 2000);
+CALL minikafka.maintain();
+SELECT segments('soon'), count(*), min("offset") FROM minikafka_topics.soon;
 SELECT minikafka.create_topic('ones', 1, segment_records => 1);
 SELECT count(minikafka.append('ones', 0, NULL, i::text)) FROM generate_series(0, 29) i;
 SELECT minikafka.delete_records('ones', 0, 28);
@@ -195,6 +207,21 @@ SELECT log('ones'), segments('ones');
 SELECT minikafka.append('ones', 0, NULL, '31');
 SELECT log('ones'), segments('ones');
 SELECT * FROM minikafka.check_topic('ones');
+-- the newest segment stays also when the log start has passed it, since nobody
+-- could make the next one
+SELECT minikafka.create_topic('full', 1, segment_records => 4);
+SELECT minikafka.append('full', 0, NULL, i::text) FROM generate_series(0, 7) i;
+DO $$ BEGIN
+	EXECUTE format('DROP TABLE minikafka_data.p%s_0_2', (SELECT topic_id FROM minikafka.topic WHERE rel = 'minikafka_topics.full'::regclass));
+	DELETE FROM minikafka.segment WHERE segment = 2 AND topic_id = (SELECT topic_id FROM minikafka.topic WHERE rel = 'minikafka_topics.full'::regclass);
+END $$;
+\c -
+SELECT minikafka.delete_records('full', 0, -1);
+CALL minikafka.expire('full');
+SELECT log('full'), segments('full'), (SELECT count(*) FROM minikafka_topics.full);
+SELECT minikafka.append('full', 0, NULL, '8');
+SELECT log('full'), segments('full');
+SELECT * FROM minikafka.check_topic('full');
 
 -- Readers: a group that is behind the log start gets its reset policy
 SELECT minikafka.create_topic('read', 1, retention => '1 hour', segment_records => 2);

@@ -40,21 +40,28 @@ sql(q{
 CREATE ROLE owner;
 CREATE ROLE reader LOGIN;
 GRANT CREATE ON SCHEMA minikafka_topics TO owner;
+-- so that he can make indexes
+GRANT CREATE ON SCHEMA minikafka_data TO owner;
 CREATE SCHEMA owner AUTHORIZATION owner;
 SET ROLE owner;
 SELECT minikafka.create_topic('o', 1, segment_records => 3000,
 	cleanup_policy => 'compact,delete', retention => '2 hours');
 CREATE TABLE owner.log (who name, session name, restricted text);
-CREATE FUNCTION owner.code(v bytea) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+CREATE FUNCTION owner.note() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	INSERT INTO owner.log SELECT current_user, session_user
 	WHERE NOT EXISTS (SELECT FROM owner.log WHERE who = current_user);
 	-- what a security-restricted operation forbids
 	BEGIN
-		EXECUTE 'CREATE TEMP TABLE caught (x int)';
+		CREATE TEMP TABLE caught (x int);
 		INSERT INTO owner.log VALUES (current_user, session_user, 'no');
-	EXCEPTION WHEN insufficient_privilege THEN
+	EXCEPTION WHEN insufficient_privilege OR duplicate_table THEN
 	END;
+END $$;
+-- said to be immutable, and volatile at heart
+CREATE FUNCTION owner.code(v bytea) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE 'SELECT owner.note()';
 	RETURN length(v);
 END $$;
 CREATE FUNCTION owner.trigger_code() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -69,26 +76,24 @@ FROM generate_series(1, 6100) i;
 my $o = topic_id('o');
 sql(qq{
 SET ROLE owner;
-CREATE INDEX ON minikafka_data.p${o}_0_0 (owner.code(value));
-CREATE INDEX ON minikafka_data.p${o}_0_1 (owner.code(value)) WHERE owner.code(key) > 0;
+CREATE INDEX ON minikafka_topics.o (owner.code(value));
+CREATE INDEX ON minikafka_topics.o (owner.code(value)) WHERE owner.code(key) > 0;
 CREATE TRIGGER mine AFTER DELETE ON minikafka_data.p${o}_0_0
 	FOR EACH ROW EXECUTE FUNCTION owner.trigger_code();
 CREATE TRIGGER mine AFTER DELETE OR TRUNCATE ON minikafka_data.p${o}_0_1
 	FOR EACH STATEMENT EXECUTE FUNCTION owner.trigger_code();
 ALTER TABLE minikafka_data.p${o}_0_0 ENABLE ALWAYS TRIGGER mine;
-ALTER TABLE minikafka_data.p${o}_0_1 ADD CONSTRAINT c CHECK (owner.code(value) > -1);
+ALTER TABLE minikafka_data.p${o}_0_1 ADD CONSTRAINT c CHECK (owner.code(key) > -1);
 DELETE FROM owner.log;
 RESET ROLE;
 });
-my $file = sql("SELECT pg_relation_filenode('minikafka_data.p${o}_0_1')");
-# one record of each of the segments below the last survives
 sql(q{SELECT minikafka.send('o', key => 'only', value => 'v')});
 is(sql(q{CALL minikafka.compact('o')}), 6090, 'compact()');
 is( sql(qq{SELECT count(*) FROM pg_class WHERE relname = 'p${o}_0_0'}),
 	0, 'an empty segment is dropped');
 sql(q{SELECT count(minikafka.send('o', key => 'k' || i % 9, value => repeat('v', 300)))
 	FROM generate_series(1, 3000) i});
-is(sql(q{CALL minikafka.compact('o')}), 3009 - 9 + 9 - 9, 'compact() again');
+is(sql(q{CALL minikafka.compact('o')}), 3000, 'compact() again');
 is(problems($node, 'o'), '', 'the topic is sound');
 is( sql(q{SELECT DISTINCT who FROM owner.log WHERE who <> 'owner'}),
 	'', 'the owner\'s code ran as him only');
@@ -114,7 +119,7 @@ SELECT count(minikafka.send('o', key => CASE WHEN i % 500 = 0 THEN 'only ' || i
 $o = topic_id('o');
 sql(qq{
 SET ROLE owner;
-CREATE INDEX ON minikafka_data.p${o}_0_0 (owner.code(value));
+CREATE INDEX ON minikafka_topics.o (owner.code(value));
 DELETE FROM owner.log;
 });
 my $pages = "SELECT pg_relation_size('minikafka_data.p${o}_0_0') / 8192";
@@ -227,9 +232,9 @@ my $load = start_pgbench(
 	$node, {
 		'send@4' => q{
 \set t random(1, 6)
-SELECT count(minikafka.send('m' || :t, key => 'k' || i % 40, value => repeat('v', 100),
-	producer => 'p' || :client_id || :t, sequence => NULL)) FROM generate_series(1, 30) i;
-} =~ s/,\s+producer.*NULL//sr,
+SELECT count(minikafka.send('m' || :t, key => 'k' || i % 40,
+	value => repeat('v', 100))) FROM generate_series(1, 30) i;
+},
 		'offset@2' => q{
 \set t random(1, 6)
 SELECT minikafka.commit_offset('g' || :t, 'm' || :t, 0,
