@@ -61,8 +61,8 @@ typedef struct MkWork
 	int32 topic_id;
 	int32 partition;
 	int64 segment;
-	const char *name; /* of a group or a producer */
-	int32 group_no;
+	const char *name; /* of a group */
+	int32 number; /* of a group or a producer */
 
 	/* a pass of compaction */
 	MemoryContext partition_context;
@@ -189,16 +189,6 @@ mk_activity(MkWork *w, const char *what)
 	MemoryContext old = MemoryContextSwitchTo(w->context);
 	const char *activity = psprintf("%s of topic \"%s\" partition %d", what,
 									NameStr(w->topic->name), w->partition);
-
-	MemoryContextSwitchTo(old);
-	return activity;
-}
-
-static const char *
-mk_activity_of(MkWork *w, const char *kind)
-{
-	MemoryContext old = MemoryContextSwitchTo(w->context);
-	const char *activity = psprintf("maintenance of %s \"%s\"", kind, w->name);
 
 	MemoryContextSwitchTo(old);
 	return activity;
@@ -549,6 +539,16 @@ mk_list(MkWork *w, List *(*lister)(void), const char *what)
 	return w->list;
 }
 
+static const char *
+mk_group_activity(MkWork *w)
+{
+	MemoryContext old = MemoryContextSwitchTo(w->context);
+	const char *activity = psprintf("maintenance of group \"%s\"", w->name);
+
+	MemoryContextSwitchTo(old);
+	return activity;
+}
+
 static void
 mk_do_group(MkWork *w)
 {
@@ -558,13 +558,13 @@ mk_do_group(MkWork *w)
 static void
 mk_do_progress(MkWork *w)
 {
-	w->more = mk_progress_clean(w->group_no);
+	w->more = mk_progress_clean(w->number);
 }
 
 static void
 mk_do_producer(MkWork *w)
 {
-	mk_producer_clean(w->name);
+	mk_producer_clean(w->number);
 }
 
 static void
@@ -606,19 +606,19 @@ mk_maintain_state(MkWork *w)
 	foreach (lc, mk_list(w, mk_membership_names, "maintenance of groups"))
 	{
 		w->name = lfirst(lc);
-		(void) mk_step(w, mk_do_group, mk_activity_of(w, "group"));
+		(void) mk_step(w, mk_do_group, mk_group_activity(w));
 	}
 	foreach (lc, mk_list(w, mk_list_progress, "expiry of offsets"))
 	{
-		w->group_no = lfirst_int(lc);
+		w->number = lfirst_int(lc);
 		while (mk_step_again(w, mk_do_progress, "expiry of offsets") && w->more)
 			;
 	}
 	(void) mk_step(w, mk_do_heartbeats, "expiry of heartbeats");
-	foreach (lc, mk_list(w, mk_produced_names, "expiry of producers"))
+	foreach (lc, mk_list(w, mk_produced_ids, "expiry of sequences"))
 	{
-		w->name = lfirst(lc);
-		(void) mk_step_again(w, mk_do_producer, mk_activity_of(w, "producer"));
+		w->number = lfirst_int(lc);
+		(void) mk_step_again(w, mk_do_producer, "expiry of sequences");
 	}
 	while (mk_step_again(w, mk_do_inbox, "expiry of inbox events") && w->more)
 		;

@@ -528,7 +528,24 @@ mk_membership_get_rights(const char *group_id, MkGroup *group)
 List *
 mk_membership_names(void)
 {
-	return mk_rows_names(MK_REL_GROUP, MK_REL_GROUP_PKEY);
+	List *result = NIL;
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, MK_REL_GROUP, MK_REL_GROUP_PKEY, NULL, 0, NULL);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		NameData *owner =
+			DatumGetName(mk_rows_column(&rows, tuple, Anum_group_owner));
+
+		/* those that were deleted have none */
+		if (NameStr(*owner)[0] != '\0')
+			result = lappend(result,
+							 TextDatumGetCString(mk_rows_column(
+								 &rows, tuple, Anum_group_group_id)));
+	}
+	mk_rows_end(&rows);
+	return result;
 }
 
 List *

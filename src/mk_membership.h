@@ -113,7 +113,7 @@ extern MkGroup *mk_membership_get(const char *group_id);
 /* The same, but only its row and its grantees, and not kept. */
 extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
 
-/* The names of all groups, also of deleted ones. */
+/* The names of all groups. */
 extern List *mk_membership_names(void);
 
 /* The numbers of all members of all groups, in no order. */

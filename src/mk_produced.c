@@ -27,8 +27,7 @@ enum
 	Anum_producer_owner,
 	Anum_producer_epoch,
 	Anum_producer_initialized,
-	Anum_producer_began_at,
-	Natts_producer = Anum_producer_began_at
+	Natts_producer = Anum_producer_initialized
 };
 
 enum
@@ -76,8 +75,6 @@ mk_produced_producer(const char *producer, MkProducerRow *row)
 			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_producer_epoch));
 		row->initialized = DatumGetBool(
 			mk_rows_column(&rows, tuple, Anum_producer_initialized));
-		row->began_at = DatumGetTimestampTz(
-			mk_rows_column(&rows, tuple, Anum_producer_began_at));
 	}
 	mk_rows_end(&rows);
 	return tuple != NULL;
@@ -94,12 +91,11 @@ mk_produced_insert_producer(const char *producer, const MkProducerRow *row)
 	values[Anum_producer_owner - 1] = NameGetDatum(&row->owner);
 	values[Anum_producer_epoch - 1] = Int32GetDatum(row->epoch);
 	values[Anum_producer_initialized - 1] = BoolGetDatum(row->initialized);
-	values[Anum_producer_began_at - 1] = TimestampTzGetDatum(row->began_at);
 	mk_relation_insert(MK_REL_PRODUCER, NULL, values, nulls);
 }
 
 void
-mk_produced_begin_epoch(const char *producer, int32 epoch, TimestampTz now)
+mk_produced_begin_epoch(const char *producer, int32 epoch)
 {
 	Datum values[Natts_producer] = {0};
 	bool nulls[Natts_producer] = {0};
@@ -111,29 +107,29 @@ mk_produced_begin_epoch(const char *producer, int32 epoch, TimestampTz now)
 	replace[Anum_producer_epoch - 1] = true;
 	values[Anum_producer_initialized - 1] = BoolGetDatum(true);
 	replace[Anum_producer_initialized - 1] = true;
-	values[Anum_producer_began_at - 1] = TimestampTzGetDatum(now);
-	replace[Anum_producer_began_at - 1] = true;
 	if (tuple != NULL)
 		mk_rows_modify(&rows, tuple, values, nulls, replace);
 	mk_rows_end(&rows);
 }
 
-List *
-mk_produced_names(void)
+char *
+mk_produced_name(int32 producer_id)
 {
-	return mk_rows_names(MK_REL_PRODUCER, MK_REL_PRODUCER_PKEY);
-}
-
-void
-mk_produced_delete_producer(const char *producer)
-{
+	ScanKeyData key;
 	MkRows rows;
-	HeapTuple tuple = mk_producer_scan(&rows, producer);
+	HeapTuple tuple;
+	char *name = NULL;
 
+	ScanKeyInit(&key, Anum_producer_producer_id, BTEqualStrategyNumber,
+				F_INT4EQ, Int32GetDatum(producer_id));
+	mk_rows_begin_keys(&rows, MK_REL_PRODUCER, MK_REL_PRODUCER_ID_KEY, NULL, 1,
+					   &key);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
-		(void) mk_rows_discard(&rows, tuple);
+		name = TextDatumGetCString(
+			mk_rows_column(&rows, tuple, Anum_producer_producer));
 	mk_rows_end(&rows);
-	CommandCounterIncrement();
+	return name;
 }
 
 /* ---------------------------------------------------------------------------
@@ -262,17 +258,10 @@ mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
 						   lengthof(keys), keys);
 }
 
-bool
-mk_produced_any(int32 producer_id)
+List *
+mk_produced_ids(void)
 {
-	MkRows rows;
-	bool any;
-
-	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, SnapshotSelf, 1,
-				  &producer_id);
-	any = mk_rows_next(&rows, ForwardScanDirection) != NULL;
-	mk_rows_end(&rows);
-	return any;
+	return mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 0, NULL, NULL);
 }
 
 void
@@ -306,9 +295,7 @@ mk_produced_delete_topic(int32 topic_id)
 {
 	ListCell *lc;
 
-	foreach (
-		lc,
-		mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 0, NULL, NULL))
+	foreach (lc, mk_produced_ids())
 	{
 		const int32 keys[] = {lfirst_int(lc), topic_id};
 

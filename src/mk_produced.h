@@ -18,7 +18,6 @@ typedef struct MkProducerRow
 	NameData owner; /* a role's name */
 	int32 epoch;
 	bool initialized; /* by init_producer(), not by a first send */
-	TimestampTz began_at; /* the epoch */
 } MkProducerRow;
 
 /* The producer of this name as it is now; false if there is none. */
@@ -30,8 +29,7 @@ extern bool mk_produced_producer(const char *producer, MkProducerRow *row);
  */
 extern void
 mk_produced_insert_producer(const char *producer, const MkProducerRow *row);
-extern void
-mk_produced_begin_epoch(const char *producer, int32 epoch, TimestampTz now);
+extern void mk_produced_begin_epoch(const char *producer, int32 epoch);
 
 typedef struct MkProduced
 {
@@ -66,14 +64,11 @@ extern void
 mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition);
 extern void mk_produced_delete_topic(int32 topic_id);
 
-/* The names of all producers. */
-extern List *mk_produced_names(void);
+/* The numbers of all producers that there are such rows of, ascending. */
+extern List *mk_produced_ids(void);
 
-/* Whether there is any row of what the producer has sent. */
-extern bool mk_produced_any(int32 producer_id);
-
-/* Removes the row of a producer; under mk_lock_producer. */
-extern void mk_produced_delete_producer(const char *producer);
+/* The name of the producer of this number, NULL if there is none. */
+extern char *mk_produced_name(int32 producer_id);
 
 /*
  * Removes the rows that are not needed to know the last "known" sequences of the

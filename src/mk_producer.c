@@ -211,7 +211,6 @@ mk_producer_lock(void *note)
 				   GetUserNameFromId(linitial_oid(n->users), false));
 		use->row.epoch = n->begins ? n->epoch : 0;
 		use->row.initialized = n->begins;
-		use->row.began_at = mk_clock_now();
 		mk_produced_insert_producer(use->producer, &use->row);
 	}
 	foreach (lc, n->users)
@@ -221,7 +220,7 @@ mk_producer_lock(void *note)
 	if (found && n->begins)
 	{
 		use->row.epoch = n->epoch;
-		mk_produced_begin_epoch(use->producer, n->epoch, mk_clock_now());
+		mk_produced_begin_epoch(use->producer, n->epoch);
 	}
 }
 
@@ -709,9 +708,7 @@ mk_producer_find(const char *producer, MkProducerRow *row)
 
 typedef struct MkClean
 {
-	const char *producer;
 	int32 producer_id;
-	bool all_expired; /* so far */
 	bool locked;
 } MkClean;
 
@@ -719,8 +716,10 @@ typedef struct MkClean
 static void
 mk_clean_lock(MkClean *c)
 {
-	if (!c->locked)
-		mk_lock_producer(c->producer);
+	char *producer = c->locked ? NULL : mk_produced_name(c->producer_id);
+
+	if (producer != NULL)
+		mk_lock_producer(producer);
 	c->locked = true;
 }
 
@@ -730,43 +729,22 @@ mk_clean_partition(int32 topic_id, int32 partition, const MkProduced *row,
 {
 	MkClean *c = arg;
 	MkProduced now;
+	int64 known = MK_KNOWN_SEQUENCES;
 
 	if (mk_has_expired(row))
 	{
 		mk_clean_lock(c);
 		if (mk_produced_last(c->producer_id, topic_id, partition, NULL, &now) &&
 			mk_has_expired(&now))
-		{
-			mk_produced_clean(c->producer_id, topic_id, partition, 0);
-			return;
-		}
+			known = 0;
 	}
-	c->all_expired = false;
-	mk_produced_clean(c->producer_id, topic_id, partition, MK_KNOWN_SEQUENCES);
-}
-
-static bool
-mk_producer_is_unused(const MkProducerRow *row)
-{
-	return mk_clock_now() >
-		row->began_at + mk_guc_producer_expiry * USECS_PER_SEC;
+	mk_produced_clean(c->producer_id, topic_id, partition, known);
 }
 
 void
-mk_producer_clean(const char *producer)
+mk_producer_clean(int32 producer_id)
 {
-	MkClean c = {.producer = producer, .all_expired = true};
-	MkProducerRow row;
+	MkClean c = {.producer_id = producer_id};
 
-	if (!mk_produced_producer(producer, &row))
-		return;
-	c.producer_id = row.producer_id;
-	mk_produced_scan(row.producer_id, SnapshotSelf, mk_clean_partition, &c);
-	if (!c.all_expired || !mk_producer_is_unused(&row))
-		return;
-	mk_clean_lock(&c);
-	if (mk_produced_producer(producer, &row) &&
-		row.producer_id == c.producer_id && mk_producer_is_unused(&row) &&
-		!mk_produced_any(row.producer_id))
-		mk_produced_delete_producer(producer);
+	mk_produced_scan(producer_id, SnapshotSelf, mk_clean_partition, &c);
 }

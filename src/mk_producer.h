@@ -62,9 +62,9 @@ mk_producer_counts(const MkProducerRow *producer, const MkProduced *row);
 
 /*
  * Removes what is not needed any more of what a producer has sent: all but the
- * last sequences to a partition, and all if that has expired; then also the
- * producer, if it has begun nothing since.
+ * last sequences to a partition, and all if that has expired.  Its name and its
+ * epoch stay, so that older ones stay fenced.
  */
-extern void mk_producer_clean(const char *producer);
+extern void mk_producer_clean(int32 producer_id);
 
 #endif /* MK_PRODUCER_H */

@@ -59,6 +59,7 @@ static const char *const mk_relation_names[MK_NUM_RELS] = {
 	[MK_REL_HEARTBEAT_IDX] = "member_heartbeat_idx",
 	[MK_REL_PRODUCER] = "producer",
 	[MK_REL_PRODUCER_PKEY] = "producer_pkey",
+	[MK_REL_PRODUCER_ID_KEY] = "producer_producer_id_key",
 	[MK_REL_PRODUCER_ID_SEQ] = "producer_id",
 	[MK_REL_PRODUCED] = "producer_progress",
 	[MK_REL_PRODUCED_PKEY] = "producer_progress_pkey",
@@ -281,24 +282,6 @@ mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
 				 mk_rows_values(rel, index, lengthof(keys), keys, snapshot))
 			sink(lfirst_int(lc), lfirst_int(lc2), arg);
 	}
-}
-
-List *
-mk_rows_names(MkRelation rel, MkRelation index)
-{
-	List *result = NIL;
-	MkRows rows;
-	HeapTuple tuple;
-
-	mk_rows_begin(&rows, rel, index, NULL, 0, NULL);
-	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		result = lappend(result,
-						 TextDatumGetCString(mk_rows_column(&rows, tuple, 1)));
-	}
-	mk_rows_end(&rows);
-	return result;
 }
 
 /* ---------------------------------------------------------------------------

@@ -41,6 +41,7 @@ typedef enum MkRelation
 	MK_REL_HEARTBEAT_IDX,
 	MK_REL_PRODUCER,
 	MK_REL_PRODUCER_PKEY,
+	MK_REL_PRODUCER_ID_KEY,
 	MK_REL_PRODUCER_ID_SEQ,
 	MK_REL_PRODUCED,
 	MK_REL_PRODUCED_PKEY,
@@ -112,9 +113,6 @@ typedef void (*MkPartitionSink)(int32 topic_id, int32 partition, void *arg);
 extern void
 mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
 				   Snapshot snapshot, MkPartitionSink sink, void *arg);
-
-/* The first column of all rows, which is text, in the order of the index. */
-extern List *mk_rows_names(MkRelation rel, MkRelation index);
 
 /* A column of the row; the first raises an error for a NULL. */
 extern Datum

@@ -130,8 +130,7 @@ CREATE TABLE minikafka.producer (
 	producer_id integer NOT NULL UNIQUE,
 	owner name NOT NULL,
 	epoch integer NOT NULL,
-	initialized boolean NOT NULL,
-	began_at timestamptz NOT NULL
+	initialized boolean NOT NULL
 );
 
 -- Newest first.  A row is a run: sequences and offsets both grow by one.
@@ -267,7 +266,6 @@ COMMENT ON COLUMN minikafka.producer.producer_id IS 'number of the producer';
 COMMENT ON COLUMN minikafka.producer.owner IS 'role that used the producer first';
 COMMENT ON COLUMN minikafka.producer.epoch IS 'current epoch; older ones are fenced';
 COMMENT ON COLUMN minikafka.producer.initialized IS 'whether init_producer() began it';
-COMMENT ON COLUMN minikafka.producer.began_at IS 'when its epoch began';
 
 COMMENT ON TABLE minikafka.producer_progress IS 'what producers have sent: runs of sequences and offsets';
 COMMENT ON COLUMN minikafka.producer_progress.producer_id IS 'number of the producer';
