@@ -44,7 +44,7 @@
  * How often, and after what time, it is looked whether short transactions have
  * ended that could still see what was removed.
  */
-#define MK_SETTLE_TRIES    10
+#define MK_SETTLE_TRIES    40
 #define MK_SETTLE_SLEEP_US 5000
 
 /* What is being done, and what the steps tell each other. */
@@ -72,6 +72,7 @@ typedef struct MkWork
 	List *give_back; /* of MkRemains: segments that have too much space */
 	TransactionId removed_before;
 	bool settled;
+	int settle_tries;
 
 	List *(*lister)(void);
 	List *list; /* what that has found */
@@ -437,12 +438,15 @@ mk_give_back(MkWork *w, const char *what)
 	if (!mk_step(w, mk_do_find_space, what) || w->give_back == NIL)
 		return;
 	w->settled = false;
-	for (int i = 0; i < MK_SETTLE_TRIES && !w->settled; i++)
+	for (int i = 0; i < w->settle_tries && !w->settled; i++)
 	{
 		if (i > 0)
 			pg_usleep(MK_SETTLE_SLEEP_US);
 		(void) mk_step(w, mk_do_settle, what);
 	}
+	/* who has an old snapshot keeps it for longer, as a rule */
+	if (!w->settled)
+		w->settle_tries = 1;
 	w->more = w->settled;
 	while (w->more && w->give_back != NIL)
 		(void) mk_step(w, mk_do_give_back, what);
@@ -637,6 +641,7 @@ mk_work_begin(MkWork *w)
 {
 	w->context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka maintenance", ALLOCSET_DEFAULT_SIZES);
+	w->settle_tries = MK_SETTLE_TRIES;
 	SPI_commit();
 }
 
