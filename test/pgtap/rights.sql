@@ -282,8 +282,8 @@ RESET ROLE;
 -- Producers and inbox consumers: the role that used the name first.  Nobody else
 -- can be granted it, other than as a member of that role.
 GRANT INSERT ON minikafka_topics.tap TO tap_select, tap_granted;
-INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized, began_at)
-VALUES ('tap producer', nextval('minikafka.producer_id'), 'tap_select', 0, true, now());
+INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized)
+VALUES ('tap producer', nextval('minikafka.producer_id'), 'tap_select', 0, true);
 INSERT INTO minikafka.producer_progress (producer_id, topic_id, partition, epoch, last_sequence, first_sequence, first_offset, sent_at)
 SELECT currval('minikafka.producer_id'), topic_id, 0, 0, 0, 0, 0, now()
 FROM minikafka.topic WHERE rel = 'minikafka_topics.tap'::regclass;
