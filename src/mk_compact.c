@@ -214,7 +214,7 @@ mk_compact_segment(MkCompaction *c, int64 segment, int64 log_start, int *looked,
 	}
 	if (!more)
 		c->next = start;
-	mk_scan_end(&s);
+	mk_scan_end_keep(&s);
 }
 
 bool

@@ -18,6 +18,7 @@
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -208,6 +209,8 @@ mk_begin_partition(MkWork *w)
 		return false;
 	mk_catalog_check_topic(w->topic, w->topic_id);
 	w->busy = !mk_lock_cleaning(w->topic_id, w->partition, !w->is_pass);
+	/* who was at it before may have dropped tables */
+	AcceptInvalidationMessages();
 	return !w->busy;
 }
 

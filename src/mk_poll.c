@@ -259,9 +259,12 @@ mk_poll_sleep(int *round, TimestampTz until)
 
 	if (left <= 0)
 		return false;
-	(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-					 Min(delay, left), PG_WAIT_EXTENSION);
+	if (!mk_wakeup_take())
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 Min(delay, left), PG_WAIT_EXTENSION);
 	ResetLatch(MyLatch);
+	(void) mk_wakeup_take();
 	CHECK_FOR_INTERRUPTS();
 	(*round)++;
 	return true;

@@ -133,6 +133,6 @@ mk_retain_trim(const MkTopic *topic, int32 partition, bool always)
 		simple_heap_delete(s.segment.rel, &s.slot->tts_tid);
 		removed++;
 	}
-	mk_scan_end(&s);
+	mk_scan_end_keep(&s);
 	return removed == MK_TRIM_ROWS;
 }

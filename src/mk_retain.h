@@ -32,7 +32,6 @@ mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment);
  * not worth while: the table will be dropped.  The caller ends the transaction
  * after that, and keeps others from removing records of the partition meanwhile.
  */
-extern bool
-mk_retain_trim(const MkTopic *topic, int32 partition, bool always);
+extern bool mk_retain_trim(const MkTopic *topic, int32 partition, bool always);
 
 #endif /* MK_RETAIN_H */

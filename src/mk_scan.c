@@ -89,6 +89,13 @@ mk_scan_end(MkScan *s)
 	mk_segment_close(&s->segment, false);
 }
 
+void
+mk_scan_end_keep(MkScan *s)
+{
+	mk_scan_end_open(s);
+	mk_segment_close(&s->segment, true);
+}
+
 /* ---------------------------------------------------------------------------
  * Records
  */

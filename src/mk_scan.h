@@ -41,8 +41,12 @@ extern bool mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition,
 						  int64 from, int64 to, Oid *known);
 extern bool mk_scan_next(MkScan *s, ScanDirection direction);
 
-/* Ends it; the second leaves the segment open. */
+/*
+ * Ends it.  The second keeps the segment's lock, as who has written must; the
+ * third leaves the segment open.
+ */
 extern void mk_scan_end(MkScan *s);
+extern void mk_scan_end_keep(MkScan *s);
 extern void mk_scan_end_open(MkScan *s);
 
 /* A column of the row, of which the first may be NULL. */

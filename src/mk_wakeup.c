@@ -2,8 +2,7 @@
  * mk_wakeup.c
  *		Waking sessions that wait for what another session commits.
  *
- * Each process has a slot in shared memory, which only it writes: the channels
- * that it listens to.  Who notifies reads all slots up to the highest one that
+ * Each process has a slot in shared memory: the channels that it listens to.  Who notifies reads all slots up to the highest one that
  * was ever used, without a lock, and sets the latches of those who listen; where
  * nobody does, it reads one number.
  *
@@ -27,12 +26,13 @@
 #include "mk_wakeup.h"
 
 /* Who listens to more is woken by all. */
-#define MK_MAX_CHANNELS 61
+#define MK_MAX_CHANNELS 60
 #define MK_ALL_CHANNELS (-1)
 
 typedef struct MkSlot
 {
 	Oid database; /* InvalidOid: listens to nothing */
+	bool notified; /* set by others */
 	int n;
 	MkChannel channels[MK_MAX_CHANNELS];
 } MkSlot;
@@ -165,6 +165,21 @@ mk_wakeup_listen(const MkChannel *channels, int n)
 	return true;
 }
 
+bool
+mk_wakeup_take(void)
+{
+	volatile MkSlot *slot;
+	bool notified;
+
+	if (!mk_listening)
+		return false;
+	slot = &mk_wakeup->slots[mk_proc_number()];
+	notified = slot->notified;
+	slot->notified = false;
+	pg_memory_barrier();
+	return notified;
+}
+
 void
 mk_wakeup_stop(void)
 {
@@ -201,9 +216,11 @@ mk_wakeup_notify(MkChannel channel)
 	nslots = pg_atomic_read_u32(&mk_wakeup->nslots);
 	for (uint32 i = 0; i < nslots; i++)
 	{
-		const volatile MkSlot *slot = &mk_wakeup->slots[i];
+		volatile MkSlot *slot = &mk_wakeup->slots[i];
 
-		if (slot->database == MyDatabaseId && mk_slot_has(slot, channel))
-			SetLatch(&GetPGProcByNumber(i)->procLatch);
+		if (slot->database != MyDatabaseId || !mk_slot_has(slot, channel))
+			continue;
+		slot->notified = true;
+		SetLatch(&GetPGProcByNumber(i)->procLatch);
 	}
 }

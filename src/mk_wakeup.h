@@ -30,6 +30,13 @@ extern MkChannel mk_wakeup_group(int32 group_no);
  */
 extern bool mk_wakeup_listen(const MkChannel *channels, int n);
 
+/*
+ * Whether one was notified since the last call; what that was for has to be
+ * looked for after this one.  The latch does not tell: whoever else waits for
+ * something resets it.
+ */
+extern bool mk_wakeup_take(void);
+
 /* No more; harmless if it does not listen. */
 extern void mk_wakeup_stop(void);
 
