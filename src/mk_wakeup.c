@@ -26,7 +26,7 @@
 #include "mk_wakeup.h"
 
 /* Who listens to more is woken by all. */
-#define MK_MAX_CHANNELS 60
+#define MK_MAX_CHANNELS 61
 #define MK_ALL_CHANNELS (-1)
 
 typedef struct MkSlot
