@@ -1,0 +1,691 @@
+# Waking those who wait for records.  With the library preloaded they are woken
+# by the commit; besides they look once a second.  So what is to be shown is that
+# it was not such a look that ended a wait: most of several waits must take less
+# than half a second from the event on, or a chain of many waits must end in a
+# fraction of the seconds that it has waits.
+
+use strict;
+use warnings FATAL => 'all';
+
+use FindBin;
+use lib $FindBin::RealBin;
+use List::Util qw(sum);
+use MinikafkaTest;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+my $late = library('late');
+my $node = new_node(
+	'primary',
+	# loaded before minikafka, its callback runs after it
+	"shared_preload_libraries = '$late, minikafka'",
+	'max_connections = 130', 'autovacuum = off', 'restart_after_crash = on',
+	'log_error_verbosity = verbose');
+
+sub sql { return $node->safe_psql('postgres', $_[0]); }
+
+my %pid;
+
+sub client
+{
+	my ($where) = @_;
+	my $client = new_session($where // $node);
+
+	$pid{$client} = ask($client, 'SELECT pg_backend_pid()');
+	return $client;
+}
+
+# What the member waits with; the last line is how many records it got.
+my %waits = (
+	poll => q{SELECT count(*) FROM
+		minikafka.poll('%1$s', '%2$s', max_wait => '1 hour')},
+	call => q{CALL minikafka.wait_for_records('%1$s', '%2$s', '1 hour');
+		SELECT count(*) FROM minikafka.poll('%1$s', '%2$s')});
+
+sub wait_sql
+{
+	my ($how, $group, $member) = @_;
+
+	return sprintf $waits{$how}, $group, $member;
+}
+
+# Returns when it waits.
+sub start_wait
+{
+	my ($client, $how, $group, $member, $where) = @_;
+
+	start_query($client, wait_sql($how, $group, $member));
+	wait_waiting($pid{$client}, $where);
+	return;
+}
+
+sub wait_waiting
+{
+	my ($pid, $where) = @_;
+
+	($where // $node)->poll_query_until('postgres',
+		"SELECT wait_event = 'Extension' FROM pg_stat_activity
+		WHERE pid = $pid") or die;
+	return;
+}
+
+sub is_waiting
+{
+	my ($client) = @_;
+
+	# what ends too early ends meanwhile
+	usleep(100_000);
+	return sql("SELECT state = 'active' FROM pg_stat_activity
+		WHERE pid = $pid{$client}");
+}
+
+# Waits, and again after a change to the group, until there are records.
+sub finish_wait
+{
+	my ($client, $how, $group, $member) = @_;
+	my $n = finish_query($client);
+
+	$n = ask($client, wait_sql($how, $group, $member)) if $n eq '0';
+	return $n;
+}
+
+# at_once(NAME, FUNCTION): the function returns how long it took from the event
+# to the end of the wait.
+sub at_once
+{
+	my ($name, $function) = @_;
+	my @seconds = sort { $a <=> $b } map { $function->($_) } 1 .. 5;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	note("$name: " . join ' ', map { sprintf '%.3f', $_ } @seconds);
+	cmp_ok($seconds[2], '<', 0.5, "$name: at once");
+	return;
+}
+
+sub create_topic
+{
+	my ($topic, $partitions) = @_;
+
+	sql("SELECT minikafka.create_topic('$topic', " . ($partitions // 1) . ')');
+	return;
+}
+
+sub join_group
+{
+	my ($client, $group, $member, $options) = @_;
+
+	ask($client, "SELECT minikafka.join_group('$group', ARRAY['$group'],
+		'$member'" . ($options // '') . ')');
+	return;
+}
+
+sub leave_group
+{
+	my ($client, $group, $member) = @_;
+
+	ask($client, "SELECT minikafka.leave_group('$group', '$member')");
+	return;
+}
+
+sub commit
+{
+	my ($client, $group, $member) = @_;
+
+	ask($client, "SELECT FROM minikafka.commit('$group', '$member')");
+	return;
+}
+
+sub send_to
+{
+	my ($session, $topic, $partition, $n) = @_;
+
+	ask($session, sprintf q{SELECT FROM minikafka.send('%s', 'x',
+		partition => %d) s, generate_series(1, %d) i},
+		$topic, $partition // 0, $n // 1);
+	return;
+}
+
+# Records, each in a transaction of its own
+sql(q{
+CREATE PROCEDURE send_each(topic text, part int, n int) LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. n LOOP
+		PERFORM minikafka.send(topic, 'x', partition => part);
+		COMMIT;
+	END LOOP;
+END $$});
+
+my $sender = client();
+my $gate   = client();
+
+# ---------------------------------------------------------------------------
+# A record that is committed
+
+for my $how ('poll', 'call')
+{
+	my $g      = "record_$how";
+	my $client = client();
+
+	create_topic($g, 2);
+	join_group($client, $g, 'm');
+	at_once(
+		"$how: a commit",
+		sub {
+			my ($round) = @_;
+
+			start_wait($client, $how, $g, 'm');
+			my $start = time;
+			send_to($sender, $g, $round % 2);
+			is(finish_query($client), '1', "$how: the record comes");
+			my $seconds = time - $start;
+			commit($client, $g, 'm');
+			return $seconds;
+		});
+
+	# nobody wakes it for what comes to nothing
+	start_wait($client, $how, $g, 'm');
+	ask($sender, "BEGIN; SELECT minikafka.send('$g', 'undone'); ROLLBACK");
+	is(is_waiting($client), 't', "$how: nothing for a rolled back record");
+	ask($sender, "BEGIN; SELECT minikafka.send('$g', 'undone') FROM
+		generate_series(1, 3); SAVEPOINT s; SELECT minikafka.send('$g', 'x');
+		ROLLBACK TO s");
+	is(is_waiting($client), 't', "$how: nothing before the commit");
+	ask($sender, 'COMMIT');
+	is(finish_query($client), '3', "$how: those that are committed");
+	commit($client, $g, 'm');
+
+	# nothing is waited for that is there
+	send_to($sender, $g);
+	is(ask($client, wait_sql($how, $g, 'm')), '1', "$how: what is there");
+	commit($client, $g, 'm');
+	$client->quit;
+}
+
+# Nor is a snapshot held.
+{
+	my $client = client();
+
+	start_wait($client, 'call', 'record_call', 'm');
+	ok( $node->poll_query_until(
+			'postgres', "SELECT backend_xmin IS NULL AND backend_xid IS NULL
+			FROM pg_stat_activity WHERE pid = $pid{$client} AND state = 'active'"),
+		'wait_for_records() has no xmin');
+	sql('CREATE TABLE rows AS SELECT i FROM generate_series(1, 10000) i');
+	sql('DELETE FROM rows');
+	sql('VACUUM rows');
+	is(sql(q{SELECT pg_relation_size('rows')}), '0', 'vacuum is not held up');
+	is(is_waiting($client), 't', 'it still waits');
+	send_to($sender, 'record_call');
+	is(finish_query($client), '1', 'it ends');
+	$client->quit;
+}
+
+# ---------------------------------------------------------------------------
+# Two in a ping-pong, by procedures.  The pause before the commit is so long as a
+# look takes, so that commits meet looks at any point; of many partitions, since
+# a look takes longer then.  Who waited for 0.9 s was not woken.
+
+sql(q{
+CREATE PROCEDURE ping_pong(me text, other text, how text, rounds int,
+	INOUT slow int)
+LANGUAGE plpgsql AS $$
+DECLARE
+	start timestamptz;
+	n int;
+BEGIN
+	slow := 0;
+	FOR i IN 1 .. rounds LOOP
+		LOOP
+			start := clock_timestamp();
+			IF how = 'poll' THEN
+				n := count(*) FROM minikafka.poll(me, 'm', max_wait => '1 hour');
+			ELSE
+				CALL minikafka.wait_for_records(me, 'm', '1 hour');
+				n := count(*) FROM minikafka.poll(me, 'm');
+			END IF;
+			slow := slow + (clock_timestamp() - start > '0.9 s')::int;
+			EXIT WHEN n > 0;
+			-- the group was changed
+			COMMIT;
+		END LOOP;
+		PERFORM minikafka.commit(me, 'm');
+		PERFORM minikafka.send(other, 'x', partition => i % 50);
+		start := clock_timestamp() + random() * interval '1 ms';
+		WHILE clock_timestamp() < start LOOP
+		END LOOP;
+		COMMIT;
+	END LOOP;
+END $$});
+for my $how ('poll', 'call')
+{
+	my ($ping, $pong, $rounds) = ("ping_$how", "pong_$how", 1000);
+
+	for ($ping, $pong)
+	{
+		create_topic($_, 50);
+		join_group($sender, $_, 'm');
+	}
+	my @sides = map {
+		start_psql($node, q{SET statement_timeout = '120s'},
+			"CALL ping_pong('$$_[0]', '$$_[1]', '$how', $rounds, NULL)")
+	} [ $ping, $pong ], [ $pong, $ping ];
+	send_to($sender, $ping);
+	my $slow = sum(map { finish_ok($_, "$how: ping-pong") =~ /(\d+)/ } @sides);
+	note("$how: $slow slow waits");
+	cmp_ok($slow, '<=', $rounds / 200, "$how: each commit wakes who waits");
+}
+
+# ---------------------------------------------------------------------------
+# A wake-up that comes while the member's own look is being committed: the
+# latch is used there too.  The commit writes a heartbeat, and waits for a
+# standby that nobody is.
+
+{
+	my $client = client();
+	my $time   = 0;
+
+	create_topic('own_commit');
+	join_group($client, 'own_commit', 'm');
+	ask($client, 'SET synchronous_commit = on');
+	at_once(
+		'call: during its own commit',
+		sub {
+			sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+			$node->reload;
+			$node->poll_query_until('postgres',
+				'SHOW synchronous_standby_names', 'nobody')
+			  or die;
+			# a heartbeat is due; by the clock of later calls too
+			$time += 30;
+			at($_, $time) for $client, $sender;
+			start_query($client,
+				q{CALL minikafka.wait_for_records('own_commit', 'm', '1 hour')});
+			$node->poll_query_until('postgres', "SELECT wait_event = 'SyncRep'
+				FROM pg_stat_activity WHERE pid = $pid{$client}") or die;
+			send_to($sender, 'own_commit');
+			sql('ALTER SYSTEM RESET synchronous_standby_names');
+			my $start = time;
+			$node->reload;
+			finish_query($client);
+			my $seconds = time - $start;
+			is(ask($client, q{SELECT count(*)
+					FROM minikafka.poll('own_commit', 'm')}),
+				'1', 'call: the record comes');
+			commit($client, 'own_commit', 'm');
+			return $seconds;
+		});
+	$client->quit;
+	at($sender, 0);
+}
+
+# ---------------------------------------------------------------------------
+# A transaction in front of the record fails, after both were sequenced
+
+# Sends, and fails when the gate is opened; returns when it waits for that.
+sub late_failure
+{
+	my ($topic) = @_;
+
+	ask($gate, 'SELECT pg_advisory_lock(1)');
+	my $client = start_psql($node, "BEGIN; SET LOCAL late.wait = 1;
+		SET LOCAL late.fail = 1; SELECT minikafka.send('$topic', 'failed');
+		COMMIT");
+	$node->poll_query_until('postgres',
+		q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory'
+		AND objsubid = 1 AND NOT granted}) or die;
+	return $client;
+}
+
+for my $how ('poll', 'call')
+{
+	for my $end ('failed', 'terminated', 'committed')
+	{
+		my $g      = "in_front_${end}_$how";
+		my $client = client();
+
+		create_topic($g);
+		join_group($client, $g, 'm');
+		at_once(
+			"$how: one in front has $end",
+			sub {
+				my ($round) = @_;
+
+				start_wait($client, $how, $g, 'm');
+				my $front = late_failure($g);
+				send_to($sender, $g);
+				is(is_waiting($client), 't', "$how: it waits before what is undecided")
+				  if $round == 1;
+				my $start = time;
+				if ($end eq 'terminated')
+				{
+					sql(q{SELECT pg_terminate_backend(pid) FROM pg_locks
+						WHERE locktype = 'advisory' AND objsubid = 1 AND NOT granted});
+				}
+				else
+				{
+					ask($gate, 'SELECT pg_advisory_unlock(1)');
+				}
+				is(finish_query($client), $end eq 'committed' ? '2' : '1',
+					"$how: one in front has $end: the record comes");
+				my $seconds = time - $start;
+				ask($gate, 'SELECT pg_advisory_unlock_all()');
+				commit($client, $g, 'm');
+				$front->{run}->finish;
+				return $seconds;
+			}) if $end ne 'committed';
+		$client->quit;
+	}
+}
+
+# ---------------------------------------------------------------------------
+# The group changes
+
+for my $how ('poll', 'call')
+{
+	# the one that has the partition leaves
+	my ($one, $two) = (client(), client());
+	my $g = "leaves_$how";
+
+	create_topic($g);
+	join_group($one, $g, 'has');
+	at_once(
+		"$how: a member leaves",
+		sub {
+			my ($round) = @_;
+
+			join_group($two, $g, "gets$round");
+			start_wait($two, $how, $g, "gets$round");
+			send_to($sender, $g);
+			is(is_waiting($two), 't', "$how: it has no partition")
+			  if $round == 1;
+			my $start = time;
+			leave_group($one, $g, $round == 1 ? 'has' : 'gets' . ($round - 1));
+			is(finish_wait($two, $how, $g, "gets$round"), '1',
+				"$how: it gets what the other had");
+			my $seconds = time - $start;
+			commit($two, $g, "gets$round");
+			return $seconds;
+		});
+
+	# maintenance finds out that the one that has the partition is dead
+	$g = "dead_$how";
+	create_topic($g);
+	ask($sender, q{SET minikafka.clock_offset = 0});
+	at_once(
+		"$how: maintenance removes a member",
+		sub {
+			my ($round) = @_;
+
+			# the one before has gone, and the partition is nobody's
+			join_group($one, $g, "dead$round", q{, session_timeout => '10 min'});
+			join_group($two, $g, 'gets', q{, session_timeout => '10 h',
+				max_poll_interval => '10 h'});
+			start_wait($two, $how, $g, 'gets');
+			send_to($sender, $g);
+			is(is_waiting($two), 't', "$how: the other one has the partition")
+			  if $round == 1;
+			at($one, 1000);
+			my $start = time;
+			ask($one, 'CALL minikafka.maintain()');
+			is(finish_wait($two, $how, $g, 'gets'), '1',
+				"$how: it gets what the dead one had");
+			my $seconds = time - $start;
+			at($one, 0);
+			commit($two, $g, 'gets');
+			leave_group($two, $g, 'gets');
+			return $seconds;
+		});
+
+	# the one that has the partitions lets one go, when it has committed
+	$g = "lets_go_$how";
+	create_topic($g, 2);
+	join_group($one, $g, 'a', q{, rebalance_timeout => '1 h'});
+	at_once(
+		"$how: a member lets a partition go",
+		sub {
+			my ($round) = @_;
+
+			ask($one, "SELECT FROM minikafka.poll('$g', 'a')");
+			join_group($two, $g, "b$round");
+			start_wait($two, $how, $g, "b$round");
+			# whichever is to move
+			send_to($sender, $g, $_) for 0, 1;
+			is(is_waiting($two), 't', "$how: the other one still has both")
+			  if $round == 1;
+			my $start = time;
+			ask($one, "SELECT FROM minikafka.poll('$g', 'a')");
+			is(finish_wait($two, $how, $g, "b$round"), '1',
+				"$how: it gets one of the two");
+			my $seconds = time - $start;
+			commit($two, $g, "b$round");
+			commit($one, $g, 'a');
+			leave_group($two, $g, "b$round");
+			ask($one, "SELECT FROM minikafka.poll('$g', 'a')");
+			commit($one, $g, 'a');
+			return $seconds;
+		});
+
+	# both wait, and the one that has both lets one go since it is woken
+	$g = "both_$how";
+	create_topic($g, 2);
+	join_group($one, $g, 'a', q{, rebalance_timeout => '1 h'});
+	at_once(
+		"$how: both wait",
+		sub {
+			my ($round) = @_;
+
+			ask($one, "SELECT FROM minikafka.poll('$g', 'a')");
+			start_wait($one, $how, $g, 'a');
+			my $start = time;
+			join_group($two, $g, "b$round");
+			# the partition is the new one's as soon as the other has looked
+			my $polls = 0;
+			until (ask($two, "SELECT count(*) FROM minikafka.assignment('$g',
+				'b$round')") eq '1')
+			{
+				die "$how: the partition does not move" if $polls++ > 100_000;
+			}
+			my $seconds = time - $start;
+			send_to($sender, $g, $_) for 0, 1;
+			is(finish_wait($one, $how, $g, 'a'), '1', "$how: each has one");
+			is(ask($two, wait_sql($how, $g, "b$round")), '1', "$how: of both");
+			commit($one, $g, 'a');
+			commit($two, $g, "b$round");
+			leave_group($two, $g, "b$round");
+			return $seconds;
+		});
+	$_->quit for $one, $two;
+}
+
+# ---------------------------------------------------------------------------
+# A member with more partitions than its slot has room for
+
+for my $partitions (59, 60, 61, 62, 200)
+{
+	for my $how ('poll', 'call')
+	{
+		my $client = client();
+		my $g      = "many_${partitions}_$how";
+
+		create_topic($g, $partitions);
+		join_group($client, $g, 'm');
+		at_once(
+			"$how: $partitions partitions",
+			sub {
+				my ($round) = @_;
+
+				start_wait($client, $how, $g, 'm');
+				my $start = time;
+				send_to($sender, $g, $round % 2 ? $partitions - 1 : $round);
+				is(finish_query($client), '1', "$how: the record comes");
+				my $seconds = time - $start;
+				commit($client, $g, 'm');
+				return $seconds;
+			});
+		$client->quit;
+	}
+}
+
+# ---------------------------------------------------------------------------
+# Subtransactions
+
+{
+	my $client = client();
+
+	create_topic('sub');
+	join_group($client, 'sub', 'm');
+
+	at_once(
+		'savepoints',
+		sub {
+			my $offsets = q{SELECT string_agg("offset"::text, ' ')
+				FROM minikafka.poll('sub', 'm', max_wait => '1 hour')};
+
+			ask($client, 'BEGIN; SAVEPOINT a');
+			start_wait($client, 'poll', 'sub', 'm');
+			my $start = time;
+			send_to($sender, 'sub');
+			is(finish_query($client), '1', 'savepoint: it comes');
+			my $seconds = time - $start;
+			ask($client, 'ROLLBACK TO a; SAVEPOINT b');
+			is(ask($client, wait_sql('poll', 'sub', 'm')),
+				'1', 'savepoint: it comes again after ROLLBACK TO');
+			ask($client, 'RELEASE b; RELEASE a; SAVEPOINT c');
+
+			# what is cancelled can be gone back from
+			start_wait($client, 'poll', 'sub', 'm');
+			sql("SELECT pg_cancel_backend($pid{$client})");
+			$client->query('');
+			like($client->{stderr}, qr/57014/, 'savepoint: cancelled');
+			ask($client, 'ROLLBACK TO c');
+			start_wait($client, 'poll', 'sub', 'm');
+			$start = time;
+			send_to($sender, 'sub');
+			is(finish_query($client), '1', 'savepoint: and it goes on');
+			$seconds = time - $start if time - $start > $seconds;
+			commit($client, 'sub', 'm');
+			ask($client, 'COMMIT');
+			return $seconds;
+		});
+
+	sql(q{
+CREATE PROCEDURE catch() LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM minikafka.poll('sub', 'm', max_wait => '1 hour');
+EXCEPTION WHEN query_canceled THEN
+	PERFORM set_config('late.run', '', false);
+END $$});
+	for my $round (1, 2)
+	{
+		start_query($client, 'BEGIN; CALL catch()');
+		wait_waiting($pid{$client});
+		sql("SELECT pg_cancel_backend($pid{$client})");
+		is(finish_query($client), '', 'a cancelled wait is caught');
+		start_wait($client, 'poll', 'sub', 'm');
+		send_to($sender, 'sub');
+		is(finish_query($client), '1', 'and the next one is woken');
+		commit($client, 'sub', 'm');
+		ask($client, 'COMMIT');
+	}
+
+	# a procedure that waits twice
+	start_query($client, q{DO $$
+DECLARE
+	n int;
+	total int := 0;
+BEGIN
+	WHILE total < 4 LOOP
+		CALL minikafka.wait_for_records('sub', 'm', '1 hour');
+		BEGIN
+			n := count(*) FROM minikafka.poll('sub', 'm', 2, max_wait => '1 hour');
+			PERFORM minikafka.commit('sub', 'm');
+			total := total + n;
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+		COMMIT;
+	END LOOP;
+END $$});
+	wait_waiting($pid{$client});
+	send_to($sender, 'sub');
+	send_to($sender, 'sub', 0, 3);
+	finish_query($client);
+	is(ask($client, q{SELECT count(*) FROM minikafka.poll('sub', 'm')}),
+		'0', 'in a DO block');
+	$client->quit;
+}
+
+# ---------------------------------------------------------------------------
+# Whom nobody wakes.  What wakes a process that sleeps counts as a voluntary
+# context switch of it.
+
+sub switches
+{
+	my ($pid) = @_;
+
+	return slurp_file("/proc/$pid/status") =~ /^voluntary_ctxt_switches:\s+(\d+)/m
+	  ? $1
+	  : die;
+}
+
+# How often the processes are woken while others do that
+sub woken
+{
+	my ($function, @pids) = @_;
+	my $before = sum(map { switches($_) } @pids);
+
+	$function->();
+	return sum(map { switches($_) } @pids) - $before;
+}
+
+SKIP:
+{
+	skip 'no /proc', 1 unless -e "/proc/$pid{$sender}/status";
+
+	my $sends  = 1000;
+	my $client = client();
+
+	# this many could be looks each second, or whatever else
+	my $few = $sends / 10;
+
+	# in the other database the topic and the group have the same numbers
+	sql('CREATE DATABASE other');
+	my $numbers = q{SELECT topic_id, group_no FROM minikafka.topic,
+		minikafka.consumer_group WHERE rel::text LIKE '%.far'
+		AND group_id = 'far'};
+	create_topic('far');
+	create_topic('near');
+	my ($topics, $groups) = @{ (rows($node, q{SELECT
+		(SELECT max(topic_id) FROM minikafka.topic),
+		(SELECT max(group_no) FROM minikafka.consumer_group)}))[0] };
+	$node->safe_psql('other', "CREATE EXTENSION minikafka");
+	$node->safe_psql('other', "
+		ALTER SEQUENCE minikafka.topic_topic_id_seq RESTART $topics")
+	  if 0;
+
+	for my $how ('poll', 'call')
+	{
+		join_group($client, 'near', 'm');
+		start_wait($client, $how, 'near', 'm');
+		my $n = woken(sub { ask($sender, "CALL send_each('far', 0, $sends)") },
+			$pid{$client});
+		note("$how: woken $n times");
+		cmp_ok($n, '<', $few, "$how: not woken for another topic");
+		send_to($sender, 'near');
+		is(finish_query($client), '1', "$how: but for its own");
+		commit($client, 'near', 'm');
+
+		# nor when it waits no more
+		$n = woken(sub { ask($sender, "CALL send_each('near', 0, $sends)") },
+			$pid{$client});
+		note("$how: woken $n times when idle");
+		cmp_ok($n, '<', $few, "$how: not woken when it does not wait");
+		leave_group($client, 'near', 'm');
+	}
+	$client->quit;
+}
+
+$_->quit for $sender, $gate;
+
+done_testing();
