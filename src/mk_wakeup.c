@@ -2,9 +2,10 @@
  * mk_wakeup.c
  *		Waking sessions that wait for what another session commits.
  *
- * Each process has a slot in shared memory: the channels that it listens to.  Who notifies reads all slots up to the highest one that
- * was ever used, without a lock, and sets the latches of those who listen; where
- * nobody does, it reads one number.
+ * Each process has a slot in shared memory: the channels that it listens to.  Who
+ * notifies reads all slots up to the highest one that was ever used, without a
+ * lock, and sets the latches of those who listen; where nobody does, it reads one
+ * number.
  *
  * Nobody is missed: who waits writes its slot first and looks for records
  * afterwards; who commits makes them visible first and reads the slots
