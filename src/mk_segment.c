@@ -34,7 +34,9 @@
 #include "utils/syscache.h"
 
 #include "mk_ddl.h"
+#include "mk_guc.h"
 #include "mk_segment.h"
+#include "mk_try.h"
 
 /* A segment whose table was found sound. */
 typedef struct MkSoundSegment
@@ -534,6 +536,30 @@ mk_try_lock(const Oid *relids, int n)
 	return false;
 }
 
+/* What hangs on them, like a view, must be had soon too. */
+#define MK_DDL_LOCK_TIMEOUT "10ms"
+
+static void
+mk_run_ddl(void *arg)
+{
+	mk_guc_set("lock_timeout", MK_DDL_LOCK_TIMEOUT);
+	mk_ddl_as_superuser(InvalidOid, "%s", (const char *) arg);
+}
+
+static bool
+mk_is_lock_timeout(int sqlstate)
+{
+	return sqlstate == ERRCODE_LOCK_NOT_AVAILABLE;
+}
+
+/* Runs it when all these tables can be locked. */
+static bool
+mk_try_ddl(const Oid *relids, int n, char *sql)
+{
+	return mk_try_lock(relids, n) &&
+		mk_try(mk_run_ddl, sql, mk_is_lock_timeout) == NULL;
+}
+
 bool
 mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
 {
@@ -544,13 +570,13 @@ mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
 		const Oid relids[] = {mk_partition_relid(topic, partition), relid,
 							  mk_toast(relid)};
 
-		if (!mk_try_lock(relids, lengthof(relids)))
-			return false;
 		/* a view that anybody has made must not keep the records */
-		mk_ddl_as_superuser(InvalidOid,
-							"DROP TABLE minikafka_data.p%d_%d_" INT64_FORMAT
-							" CASCADE",
-							topic->topic_id, partition, segment);
+		if (!mk_try_ddl(
+				relids, lengthof(relids),
+				psprintf("DROP TABLE minikafka_data.p%d_%d_" INT64_FORMAT
+						 " CASCADE",
+						 topic->topic_id, partition, segment)))
+			return false;
 	}
 	mk_catalog_segment_delete(topic, partition, segment);
 	return true;
@@ -599,13 +625,11 @@ mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment)
 	relids[1] = s.rel->rd_rel->reltoastrelid;
 	pkey = pstrdup(quote_identifier(RelationGetRelationName(s.pkey)));
 	mk_segment_close(&s, false);
-	if (!mk_try_lock(relids, lengthof(relids)))
-		return false;
 	/* keeps who may see which row; runs what indexes run as the owner */
-	mk_ddl_as_superuser(
-		InvalidOid, "CLUSTER minikafka_data.p%d_%d_" INT64_FORMAT " USING %s",
-		topic->topic_id, partition, segment, pkey);
-	return true;
+	return mk_try_ddl(relids, lengthof(relids),
+					  psprintf("CLUSTER minikafka_data.p%d_%d_" INT64_FORMAT
+							   " USING %s",
+							   topic->topic_id, partition, segment, pkey));
 }
 
 void
