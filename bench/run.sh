@@ -823,7 +823,7 @@ row_wake() {
 beside_waiters() {
     local waiters query="SELECT count(*) FROM pg_stat_activity
         WHERE query LIKE '%max_wait%' AND pid <> pg_backend_pid()"
-    PGOPTIONS= as_user "$PG_BINDIR/pgbench" -n -f bench/wait.sql -c 100 -j 1 \
+    PGOPTIONS='' as_user "$PG_BINDIR/pgbench" -n -f bench/wait.sql -c 100 -j 1 \
         -t 1 >/dev/null 2>&1 &
     waiters=$!
     until [ "$(server_psql -At -c "$query AND state = 'active'

@@ -248,10 +248,12 @@ case $MINUTES in
     '' | *[!0-9]* | 0) server_die "how many minutes?" ;;
 esac
 
-server_packages
-server_copy
-# shellcheck disable=SC2119 # the arguments are not for it
-server_build
+# shellcheck disable=SC2119 # the arguments are not for these
+{
+    server_packages
+    server_copy
+    server_build
+}
 LOGS=$SERVER_DIR/tmp
 declare -A PIDS LIMIT
 
@@ -269,7 +271,7 @@ if [ "$PRELOAD" != 0 ]; then
         "minikafka.maintenance_interval = ${INTERVAL}s")
 fi
 server_start "${settings[@]}"
-server_psql -q >/dev/null <<'SQL'
+server_psql -q >/dev/null <<SQL
 CREATE EXTENSION minikafka;
 CREATE SCHEMA bench;
 CREATE TABLE bench.plain (
@@ -280,9 +282,9 @@ CREATE TABLE bench.plain (
     value bytea,
     headers jsonb
 );
-SELECT minikafka.create_topic('by_age', 4, segment_records => 10000);
-SELECT minikafka.create_topic('by_size', 2, segment_records => 10000);
-SELECT minikafka.create_topic('compacted', 2, segment_records => 10000,
+SELECT minikafka.create_topic('by_age', 4, segment_records => $((PART * 50)));
+SELECT minikafka.create_topic('by_size', 2, segment_records => $((PART * 50)));
+SELECT minikafka.create_topic('compacted', 2, segment_records => $((PART * 50)),
     cleanup_policy => 'compact');
 SELECT minikafka.join_group(group_id, ARRAY[topic], 'm' || i,
     session_timeout => '1 day', max_poll_interval => '1 day')

@@ -140,21 +140,22 @@ sub send_to
 {
 	my ($session, $topic, $partition, $n) = @_;
 
-	ask($session, sprintf q{SELECT FROM minikafka.send('%s', 'x',
-		partition => %d) s, generate_series(1, %d) i},
+	ask($session, sprintf q{SELECT minikafka.send('%s', 'x', partition => %d)
+		FROM generate_series(1, %d)},
 		$topic, $partition // 0, $n // 1);
 	return;
 }
 
 # Records, each in a transaction of its own
-sql(q{
+my $send_each = q{
 CREATE PROCEDURE send_each(topic text, part int, n int) LANGUAGE plpgsql AS $$
 BEGIN
 	FOR i IN 1 .. n LOOP
 		PERFORM minikafka.send(topic, 'x', partition => part);
 		COMMIT;
 	END LOOP;
-END $$});
+END $$};
+sql($send_each);
 
 my $sender = client();
 my $gate   = client();
@@ -339,7 +340,7 @@ sub late_failure
 
 for my $how ('poll', 'call')
 {
-	for my $end ('failed', 'terminated', 'committed')
+	for my $end ('failed', 'terminated')
 	{
 		my $g      = "in_front_${end}_$how";
 		my $client = client();
@@ -366,14 +367,14 @@ for my $how ('poll', 'call')
 				{
 					ask($gate, 'SELECT pg_advisory_unlock(1)');
 				}
-				is(finish_query($client), $end eq 'committed' ? '2' : '1',
+				is(finish_query($client), '1',
 					"$how: one in front has $end: the record comes");
 				my $seconds = time - $start;
 				ask($gate, 'SELECT pg_advisory_unlock_all()');
 				commit($client, $g, 'm');
 				$front->{run}->finish;
 				return $seconds;
-			}) if $end ne 'committed';
+			});
 		$client->quit;
 	}
 }
@@ -411,7 +412,6 @@ for my $how ('poll', 'call')
 	# maintenance finds out that the one that has the partition is dead
 	$g = "dead_$how";
 	create_topic($g);
-	ask($sender, q{SET minikafka.clock_offset = 0});
 	at_once(
 		"$how: maintenance removes a member",
 		sub {
@@ -539,9 +539,6 @@ for my $partitions (59, 60, 61, 62, 200)
 	at_once(
 		'savepoints',
 		sub {
-			my $offsets = q{SELECT string_agg("offset"::text, ' ')
-				FROM minikafka.poll('sub', 'm', max_wait => '1 hour')};
-
 			ask($client, 'BEGIN; SAVEPOINT a');
 			start_wait($client, 'poll', 'sub', 'm');
 			my $start = time;
@@ -649,29 +646,40 @@ SKIP:
 	# this many could be looks each second, or whatever else
 	my $few = $sends / 10;
 
-	# in the other database the topic and the group have the same numbers
-	sql('CREATE DATABASE other');
-	my $numbers = q{SELECT topic_id, group_no FROM minikafka.topic,
-		minikafka.consumer_group WHERE rel::text LIKE '%.far'
-		AND group_id = 'far'};
-	create_topic('far');
-	create_topic('near');
-	my ($topics, $groups) = @{ (rows($node, q{SELECT
-		(SELECT max(topic_id) FROM minikafka.topic),
-		(SELECT max(group_no) FROM minikafka.consumer_group)}))[0] };
-	$node->safe_psql('other', "CREATE EXTENSION minikafka");
-	$node->safe_psql('other', "
-		ALTER SEQUENCE minikafka.topic_topic_id_seq RESTART $topics")
-	  if 0;
+	# the topics and groups of the other database have the same numbers
+	create_topic($_) for 'far', 'near';
+	join_group($client, 'near', 'm');
+	sql('CREATE DATABASE other TEMPLATE template0');
+	$node->safe_psql('other', 'CREATE EXTENSION minikafka');
+	$node->safe_psql('other', sprintf q{
+		SELECT setval('minikafka.topic_id', %d);
+		SELECT setval('minikafka.group_no', %d);
+		SELECT minikafka.create_topic('there', 1);
+		SELECT minikafka.join_group('there', '{there}', 'm');
+		%s;
+	}, sql(q{SELECT max(topic_id) - 1 FROM minikafka.topic}),
+		sql(q{SELECT max(group_no) - 1 FROM minikafka.consumer_group}),
+		$send_each);
+	is( $node->safe_psql('other', q{SELECT topic_id, group_no
+			FROM minikafka.topic, minikafka.consumer_group}),
+		sql(q{SELECT topic_id, group_no FROM minikafka.topic, minikafka.consumer_group
+			WHERE rel = 'minikafka_topics.near'::regclass AND group_id = 'near'}),
+		'the same numbers in another database');
 
 	for my $how ('poll', 'call')
 	{
-		join_group($client, 'near', 'm');
 		start_wait($client, $how, 'near', 'm');
 		my $n = woken(sub { ask($sender, "CALL send_each('far', 0, $sends)") },
 			$pid{$client});
-		note("$how: woken $n times");
+		note("$how: woken $n times by another topic");
 		cmp_ok($n, '<', $few, "$how: not woken for another topic");
+		$n = woken(
+			sub {
+				$node->safe_psql('other', "CALL send_each('there', 0, $sends)");
+			},
+			$pid{$client});
+		note("$how: woken $n times by another database");
+		cmp_ok($n, '<', $few, "$how: not woken for another database");
 		send_to($sender, 'near');
 		is(finish_query($client), '1', "$how: but for its own");
 		commit($client, 'near', 'm');
@@ -681,11 +689,276 @@ SKIP:
 			$pid{$client});
 		note("$how: woken $n times when idle");
 		cmp_ok($n, '<', $few, "$how: not woken when it does not wait");
-		leave_group($client, 'near', 'm');
+		is(ask($client, q{SELECT count(*) FROM minikafka.poll('near', 'm', 10000)}),
+			$sends, "$how: but it reads them later");
+		commit($client, 'near', 'm');
 	}
+
+	# who listens to many is woken by all: so this is how that would look
+	create_topic('all', 100);
+	join_group($client, 'all', 'm');
+	start_wait($client, 'poll', 'all', 'm');
+	my $n = woken(sub { ask($sender, "CALL send_each('far', 0, $sends)") },
+		$pid{$client});
+	note("many: woken $n times");
+	cmp_ok($n, '>', $few, 'many: woken');
+	send_to($sender, 'all');
+	is(finish_query($client), '1', 'many: but not for long');
 	$client->quit;
 }
 
+# ---------------------------------------------------------------------------
+# A thousand topics, a hundred groups that wait for ten of them each.  A burst
+# reaches all of them; then they pass one record on from one to the next.
+
+{
+	my ($groups, $laps) = (100, 5);
+	my $hops = $groups * $laps;
+
+	sql(qq{
+CREATE TABLE got (i int, topic text, value text, at timestamptz
+	DEFAULT clock_timestamp());
+SELECT FROM generate_series(0, $groups * 10 - 1) t,
+	minikafka.create_topic('many_' || t, 1);
+SELECT FROM generate_series(0, $groups - 1) i, minikafka.join_group('many_' || i,
+	ARRAY(SELECT 'many_' || t FROM generate_series(10 * i, 10 * i + 9) t), 'm',
+	session_timeout => '10 min');
+CREATE PROCEDURE get(i int, INOUT got_value text) LANGUAGE plpgsql AS \$\$
+DECLARE
+	g text := 'many_' || i;
+	r record;
+BEGIN
+	got_value := NULL;
+	WHILE got_value IS NULL LOOP
+		IF i % 2 = 0 THEN
+			CALL minikafka.wait_for_records(g, 'm', '1 hour');
+		END IF;
+		FOR r IN SELECT * FROM minikafka.poll_text(g, 'm', max_wait => '1 hour') LOOP
+			INSERT INTO got VALUES (i, r.topic, r.value);
+			got_value := r.value;
+		END LOOP;
+		PERFORM minikafka.commit(g, 'm');
+		COMMIT;
+	END LOOP;
+END \$\$;
+CREATE PROCEDURE take_part(i int) LANGUAGE plpgsql AS \$\$
+DECLARE
+	got_value text;
+BEGIN
+	CALL get(i, got_value);
+	FOR lap IN 1 .. $laps LOOP
+		CALL get(i, got_value);
+		CONTINUE WHEN got_value = '$hops';
+		PERFORM minikafka.send(format('many_%s',
+				(i + 1) % $groups * 10 + floor(random() * 10)),
+			(got_value::int + 1)::text);
+		COMMIT;
+	END LOOP;
+END \$\$;
+});
+	is(sql('SELECT count(*) FROM minikafka.topics'), sql(q{SELECT count(*) + 1000
+			FROM minikafka.topics WHERE topic NOT LIKE 'many\_%'}),
+		'many: a thousand topics');
+	my $all_wait = qq{SELECT count(*) = $groups FROM pg_stat_activity
+		WHERE wait_event = 'Extension' AND query LIKE '%take_part%'};
+	my $many = start_pgbench($node,
+		{ 'part' => 'CALL take_part(:client_id);' },
+		"-c$groups", '-j2', '-t1');
+
+	$node->poll_query_until('postgres', $all_wait) or die;
+	sql("SELECT minikafka.send('many_' || 10 * i + i % 10, 'burst')
+		FROM generate_series(0, $groups - 1) i");
+	$node->poll_query_until('postgres',
+		"SELECT count(*) = $groups FROM got") or die;
+	is( sql(q{SELECT string_agg(DISTINCT (topic = 'many_' || 10 * i + i % 10
+				AND value = 'burst')::text, ' ') FROM got}),
+		'true', 'many: each gets its own record');
+	$node->poll_query_until('postgres', $all_wait) or die;
+	sql("SELECT minikafka.send('many_0', '1')");
+	finish_ok($many, 'many: they passed it on');
+	is( sql(qq{SELECT count(*), count(DISTINCT value) FROM got
+			WHERE value <> 'burst' AND (value::int - 1) % $groups = i}),
+		"$hops|$hops", 'many: in turn');
+	my $seconds = sql(q{SELECT extract(epoch FROM max(at) - min(at)) FROM got
+		WHERE value <> 'burst'});
+	note("many: $hops waits took $seconds s");
+	cmp_ok($seconds, '<', $hops / 10, 'many: woken');
+}
+
 $_->quit for $sender, $gate;
+is(server_errors($node), '', 'no internal error');
+
+# ---------------------------------------------------------------------------
+# Ends of a wait; on a server that has few sessions, so that all the slots are
+# used again
+
+my $small = new_node(
+	'small', "shared_preload_libraries = 'minikafka'", 'max_connections = 9',
+	'superuser_reserved_connections = 0', 'max_wal_senders = 0',
+	'autovacuum = off', 'restart_after_crash = on',
+	'log_error_verbosity = verbose');
+my $control = client($small);
+ask($control, "SELECT minikafka.create_topic('t', 1); $send_each;");
+
+# Returns the clients, the session that has the partition first.
+sub small_waits
+{
+	my @clients = map { client($small) } 1 .. 4;
+
+	for my $i (0 .. $#clients)
+	{
+		ask($clients[$i], "SELECT minikafka.join_group('g$i', '{t}', 'm')");
+		start_wait($clients[$i], $i % 2 ? 'call' : 'poll', "g$i", 'm', $small);
+	}
+	return @clients;
+}
+
+# Waits until the process has gone.
+sub wait_gone
+{
+	my ($pid) = @_;
+
+	for (1 .. 100 * $MinikafkaTest::TIMEOUT)
+	{
+		return 1 unless kill 0, $pid;
+		usleep(10_000);
+	}
+	return 0;
+}
+
+# No process that does not wait is woken, whatever slot it has.
+sub check_slots
+{
+	my ($name) = @_;
+	my $sends = 500;
+	my @clients = map { client($small) } 1 .. 6;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+  SKIP:
+	{
+		skip 'no /proc', 1 unless -e "/proc/$pid{$control}/status";
+		my $n = woken(sub { ask($control, "CALL send_each('t', 0, $sends)") },
+			map { $pid{$_} } @clients);
+		note("$name: woken $n times");
+		cmp_ok($n, '<', $sends / 10, "$name: no slot is left");
+	}
+	$_->quit for @clients;
+	return;
+}
+
+# One who waits is woken.
+sub check_wait
+{
+	my ($name) = @_;
+	my $client = client($small);
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	ask($client, q{SELECT minikafka.join_group('check', '{t}', 'm')});
+	for my $how ('poll', 'call')
+	{
+		at_once(
+			"$name: $how",
+			sub {
+				start_wait($client, $how, 'check', 'm', $small);
+				my $start = time;
+				send_to($control, 't');
+				is(finish_query($client), '1', "$name: $how: the record comes");
+				my $seconds = time - $start;
+				commit($client, 'check', 'm');
+				return $seconds;
+			});
+	}
+	$client->quit;
+	return;
+}
+
+check_wait('before');
+my %ends = (
+	cancelled  => 'pg_cancel_backend',
+	terminated => 'pg_terminate_backend');
+for my $end (sort keys %ends)
+{
+	at_once(
+		$end,
+		sub {
+			my @clients = small_waits();
+			my $start   = time;
+
+			for (@clients)
+			{
+				ask($control, "SELECT $ends{$end}($pid{$_})");
+			}
+			if ($end eq 'cancelled')
+			{
+				for (@clients)
+				{
+					$_->query('');
+					like($_->{stderr}, qr/57014/, $end);
+				}
+			}
+			else
+			{
+				ok(wait_gone($pid{$_}), $end) for @clients;
+			}
+			my $seconds = time - $start;
+			eval { $_->quit } for @clients;
+			return $seconds / @clients;
+		});
+	check_slots($end);
+}
+check_wait('after');
+
+{
+	my @clients = map { client($small) } 1 .. 2;
+
+	ask($_, 'SET statement_timeout = 200') for @clients;
+	for my $i (0, 1)
+	{
+		my $how = $i ? 'call' : 'poll';
+
+		ask($clients[$i], "SELECT minikafka.join_group('timeout$i', '{t}', 'm')");
+		at_once(
+			"statement_timeout: $how",
+			sub {
+				my $start = time;
+
+				is( state_after($clients[$i], wait_sql($how, "timeout$i", 'm')),
+					'57014', "statement_timeout: $how");
+				return time - $start;
+			});
+	}
+	$_->quit for @clients;
+}
+check_slots('statement_timeout');
+
+# kill -9 of one who waits: the server starts again
+{
+	my @clients = small_waits();
+
+	kill 'KILL', $pid{ $clients[0] };
+	ok(wait_gone($pid{$_}), 'kill -9 of one: all have gone') for @clients;
+	eval { $_->quit } for @clients, $control;
+	$small->poll_query_until('postgres', 'SELECT true') or die;
+	$control = client($small);
+	check_slots('kill -9 of one');
+	check_wait('kill -9 of one');
+}
+
+# kill -9 of the postmaster: who waits does not stay behind
+{
+	my @clients = small_waits();
+
+	$small->kill9;
+	ok(wait_gone($pid{$_}), 'kill -9 of the postmaster: all have gone')
+	  for @clients;
+	eval { $_->quit } for @clients, $control;
+	$small->start;
+	$control = client($small);
+	check_wait('kill -9 of the postmaster');
+	is( ask($control, q{SELECT count(*) FROM minikafka.check_topic('t')}),
+		'0', 'the topic is sound');
+}
+$control->quit;
+is(server_errors($small), '', 'no internal error');
 
 done_testing();
