@@ -224,7 +224,8 @@ mk_compact_step(MkCompaction *c)
 	int looked = 0;
 	int removed = 0;
 
-	while (looked < MK_STEP_RECORDS && removed < MK_STEP_REMOVED)
+	/* where it has removed records of one segment, it locks no other */
+	while (looked < MK_STEP_RECORDS && removed == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (c->next <= log_start)

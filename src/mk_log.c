@@ -690,6 +690,7 @@ mk_log_since(const MkTopic *topic, int32 partition, TimestampTz oldest,
 
 typedef struct MkCheck
 {
+	const MkTopic *topic;
 	int32 partition;
 	int64 next; /* the offset to come */
 	TimestampTz ts; /* of the record before */
@@ -723,6 +724,9 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 				  "ts is before that of the record before", c->arg);
 	else
 		c->ts = ts;
+	/* the log start may have passed it meanwhile */
+	if (s->offset > c->next && !c->compacted)
+		c->next = Max(c->next, mk_log_start(c->topic, c->partition));
 	if (s->offset > c->next && !c->compacted)
 		c->report(
 			"notice", c->partition, c->next,
@@ -736,21 +740,20 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
  * into it.  False at the first row that is not decided or not seen.
  */
 static bool
-mk_check_segment(MkCheck *c, const MkTopic *topic, MkHint *hint, int64 segment,
-				 Snapshot snapshot)
+mk_check_segment(MkCheck *c, MkHint *hint, int64 segment, Snapshot snapshot)
 {
-	int64 from = segment * topic->segment_records;
+	int64 from = segment * c->topic->segment_records;
 	bool settled = true;
 	MkScan s;
 
-	if (!mk_log_scan(&s, topic, c->partition, hint, segment, AccessShareLock,
+	if (!mk_log_scan(&s, c->topic, c->partition, hint, segment, AccessShareLock,
 					 PG_INT64_MIN, PG_INT64_MAX))
 		return true;
 	while (settled && mk_scan_next(&s, ForwardScanDirection))
 	{
 		settled = mk_scan_is_settled(&s, snapshot);
 		if (settled && (s.offset >= c->next || s.offset < from))
-			mk_check_row(c, &s, from, from + topic->segment_records);
+			mk_check_row(c, &s, from, from + c->topic->segment_records);
 	}
 	mk_scan_end(&s);
 	return settled;
@@ -761,7 +764,8 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 			 MkLogProblem report, void *arg)
 {
 	MkHint *hint = mk_fresh_hint(topic, partition);
-	MkCheck c = {.partition = partition,
+	MkCheck c = {.topic = topic,
+				 .partition = partition,
 				 .next =
 					 hint->log_start, /* rows below it are removed some day */
 				 .ts = DT_NOBEGIN,
@@ -793,7 +797,7 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 			c.next = Max(c.next, from + topic->segment_records);
 		}
 		else if (go_on)
-			go_on = mk_check_segment(&c, topic, hint, segments[i], snapshot);
+			go_on = mk_check_segment(&c, hint, segments[i], snapshot);
 	}
 	if (n == 0)
 	{

@@ -345,12 +345,12 @@ bool
 mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment)
 {
 	Oid relid = mk_segment_relid(topic, partition, segment);
-	HeapTuple tuple;
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
 	bool attached;
 
-	if (!OidIsValid(relid))
+	if (!HeapTupleIsValid(tuple))
 		return false;
-	attached = mk_class(relid, &tuple)->relispartition;
+	attached = ((Form_pg_class) GETSTRUCT(tuple))->relispartition;
 	ReleaseSysCache(tuple);
 	if (!attached)
 		ereport(
