@@ -214,7 +214,10 @@ mk_compact_segment(MkCompaction *c, int64 segment, int64 log_start, int *looked,
 	}
 	if (!more)
 		c->next = start;
-	mk_scan_end_keep(&s);
+	if (*removed > 0)
+		mk_scan_end_keep(&s);
+	else
+		mk_scan_end(&s);
 }
 
 bool
