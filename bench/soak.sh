@@ -30,7 +30,8 @@
 # is to get warm.  The end (the tenth part) is compared with the start (the
 # second), each by the median of its samples; in parentheses are the quartiles
 # of the samples.  A limit is "met", or lies within the "spread" (some part of
-# the first half was as bad), or is "missed".
+# the first half was as bad), or is "missed".  "plain" is the ratio divided by
+# that of the plain INSERT.
 #
 # A table has "grown" if it is bigger in the fifth part than in the third, or in
 # the tenth than in the ninth: by more than a tenth, and a megabyte.  Between
@@ -63,8 +64,8 @@ declare -A WORK=(
     [woken]='2 soak_wait'
     [churn]='2 soak_churn'
 )
-# those whose figures count; insert is for comparison
-MEASURED=(send numbered keyed consume inbox insert)
+# those that are measured; insert comes first, for the others are compared
+MEASURED=(insert send numbered keyed consume inbox)
 
 # ---------------------------------------------------------------------------
 # The load
@@ -165,10 +166,11 @@ SQL
 # What has come of it
 
 # samples NAME: of each its part, transactions a second, and the milliseconds
-# that 99 of a hundred took at most, counted from when they were due
+# that 99 of a hundred took at most.  How long they had to wait for a client to
+# be free is left out: then there are fewer of them a second.
 samples() {
     cat "$LOGS/$1.log".* | awk -v begun="$BEGUN" -v len="$SAMPLE" '
-        { printf "%d %d\n", ($5 + $6 / 1000000 - begun) / len, $3 }' |
+        { printf "%d %d\n", ($5 + $6 / 1000000 - begun) / len, $3 - $7 }' |
         sort -k 1,1n -k 2,2n | awk -v len="$SAMPLE" -v part="$PART" '
         # one without any took at least as long as it lasts
         function put(p99) {
@@ -181,10 +183,12 @@ samples() {
         END { while (s * len < part * 10) end() }'
 }
 
-# compare NAME COLUMN WHAT LIMIT SIGN: at least, or at most, so many times
+# compare NAME COLUMN WHAT LIMIT SIGN: at least, or at most, so many times; and
+# how the ratio stands to that of the plain INSERT
 compare() {
     sort -k 1,1n -k "$2,$2g" "$SERVER_DIR/$1.samples" |
-        awk -v column="$2" -v work="$1, $3" -v limit="$4" -v sign="$5" '
+        awk -v column="$2" -v work="$1, $3" -v limit="$4" -v sign="$5" \
+            -v beside="$SERVER_DIR/insert.$2" '
         { a[$1, ++n[$1]] = $column }
         function at(part, share) { return a[part, int((n[part] - 1) * share) + 1] }
         function show(part) {
@@ -198,8 +202,12 @@ compare() {
             verdict = limit == "-" ? "-" : \
                 sign * end >= sign * limit * start ? "met" : \
                 sign * end >= sign * limit * worst ? "spread" : "missed"
-            printf "%-22s %-24s %-24s %5.2f %5s %s\n", work, show(2), show(10),
-                end / start, limit, verdict
+            if ((getline plain < beside) <= 0) {
+                plain = end / start
+                print plain >beside
+            }
+            printf "%-22s %-24s %-24s %5.2f %7.2f %5s %s\n", work, show(2),
+                show(10), end / start, end / start / plain, limit, verdict
             line = sprintf("%-22s", "  in each part")
             for (i = 1; i <= 10; i++) line = line sprintf(" %.1f", at(i, 0.5))
             print line
@@ -208,8 +216,8 @@ compare() {
 
 figures() {
     local name
-    printf '%-22s %-24s %-24s %5s %5s\n' work 'start (quartiles)' \
-        'end (quartiles)' ratio limit
+    printf '%-22s %-24s %-24s %5s %7s %5s\n' work 'start (quartiles)' \
+        'end (quartiles)' ratio plain limit
     for name in "${MEASURED[@]}"; do
         samples "$name" >"$SERVER_DIR/$name.samples"
         if [ "$name" = insert ]; then
