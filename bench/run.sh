@@ -30,8 +30,9 @@
 # "missed" when even the highest is below it.  The figures in records a second
 # are medians too.
 #
-# All of it takes about 25 minutes; with ROUNDS=3 SECONDS_PER_ROUND=1
-# BIG=1000000 PINNED=100000 WAITING=200000 COMMITS=20000 about five.
+# All of it takes about 40 minutes; with ROUNDS=3 SECONDS_PER_ROUND=1
+# BIG=1000000 PINNED=100000 WAITING=200000 COMMITS=20000 COMPACTED=100000
+# RETAINED=1000000 WOKEN=100 about seven.
 
 set -euo pipefail
 # shellcheck source=test/server.sh
@@ -705,7 +706,7 @@ row_compaction() {
     for segments in 1 10; do
         compete "ours compact_ours $((COMPACTED / segments))" \
             "delete compact_delete"
-        report "$work, $segments segments" 'DELETE USING' 1.5 \
+        report "$work, segments: $segments" 'DELETE USING' 1.5 \
             ours delete "$COMPACTED"
     done
     # more of the segment is to be written yet, so it is the newest

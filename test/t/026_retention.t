@@ -18,9 +18,9 @@ sub sql { return $node->safe_psql('postgres', $_[0]); }
 # Reads the partitions of a topic, whose offsets are dense, in turn, from the log
 # start on, until the load has ended; after "often" calls it goes back to the log
 # start, since there the records go.  jumps: how often an offset was not the next
-# one though nothing said so, which nobody may see; behind: how often it was told
-# that its offset is below the log start; conflicts: how often a standby had to
-# stop it.
+# one though nothing said so, or that there is no record of any time, which nobody
+# may see; behind: how often it was told that its offset is below the log start;
+# conflicts: how often a standby had to stop it.
 sql(q{
 CREATE TABLE load_done ();
 CREATE PROCEDURE read_dense(topic text, partitions int, often int,
@@ -53,6 +53,11 @@ BEGIN
 					END IF;
 					n := n + 1;
 				END LOOP;
+				IF next[p + 1] > 0 AND
+					minikafka.offset_for_time(topic, p, '-infinity') IS NULL THEN
+					jumps := jumps + 1;
+					RAISE WARNING 'no record found by its time';
+				END IF;
 				records := records + n;
 				next[p + 1] := next[p + 1] + n;
 				idle := idle AND n = 0;

@@ -759,7 +759,7 @@ BEGIN
 END \$\$;
 });
 	is(sql('SELECT count(*) FROM minikafka.topics'), sql(q{SELECT count(*) + 1000
-			FROM minikafka.topics WHERE topic NOT LIKE 'many\_%'}),
+			FROM minikafka.topics WHERE topic NOT LIKE 'ring\_%'}),
 		'ring: a thousand topics');
 	my $all_wait = qq{SELECT count(*) = $groups FROM pg_stat_activity
 		WHERE wait_event = 'Extension' AND query LIKE '%take_part%'};
@@ -802,16 +802,20 @@ my $small = new_node(
 my $control = client($small);
 ask($control, "SELECT minikafka.create_topic('t', 1); $send_each;");
 
-# Returns the clients, the session that has the partition first.
+# Sessions that wait, each in a new group
+my $groups = 0;
+
 sub small_waits
 {
 	my @clients = map { client($small) } 1 .. 4;
 
-	for my $i (0 .. $#clients)
+	for (@clients)
 	{
-		ask($clients[$i], "SELECT minikafka.join_group('g$i', '{t}', 'm',
+		my $g = 'g' . $groups++;
+
+		ask($_, "SELECT minikafka.join_group('$g', '{t}', 'm',
 			auto_offset_reset => 'latest')");
-		start_wait($clients[$i], $i % 2 ? 'call' : 'poll', "g$i", 'm', $small);
+		start_wait($_, $groups % 2 ? 'call' : 'poll', $g, 'm', $small);
 	}
 	return @clients;
 }
@@ -854,21 +858,22 @@ sub check_wait
 {
 	my ($name) = @_;
 	my $client = client($small);
+	my $g      = 'g' . $groups++;
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ask($client, q{SELECT minikafka.join_group('check', '{t}', 'm',
-		auto_offset_reset => 'latest')});
+	ask($client, "SELECT minikafka.join_group('$g', '{t}', 'm',
+		auto_offset_reset => 'latest')");
 	for my $how ('poll', 'call')
 	{
 		at_once(
 			"$name: $how",
 			sub {
-				start_wait($client, $how, 'check', 'm', $small);
+				start_wait($client, $how, $g, 'm', $small);
 				my $start = time;
 				send_to($control, 't');
 				is(finish_query($client), '1', "$name: $how: the record comes");
 				my $seconds = time - $start;
-				commit($client, 'check', 'm');
+				commit($client, $g, 'm');
 				return $seconds;
 			});
 	}
