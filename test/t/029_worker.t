@@ -18,8 +18,9 @@ my $node = new_node(
 	"shared_preload_libraries = 'minikafka'",
 	"minikafka.database = 'postgres'",
 	# passes are begun by the test
-	"minikafka.maintenance_interval = '1 day'",
+	"minikafka.maintenance_interval = '1d'",
 	'minikafka.clock_offset = 10000000',
+	'max_worker_processes = 20',
 	'log_min_messages = debug1',
 	'autovacuum = off',
 	'restart_after_crash = on',
@@ -204,7 +205,7 @@ run_pass();
 $before = count_in_log($ended);
 wait_log($ended, $before + 3);
 ok(1, 'an interval of one second');
-conf('minikafka.maintenance_interval', '1 day');
+conf('minikafka.maintenance_interval', '1d');
 run_pass();
 
 # ---------------------------------------------------------------------------
@@ -221,7 +222,7 @@ my $worker = q{SELECT pid FROM pg_stat_activity
 # Begins a pass that takes long, since the locker has the topic.
 sub begin_long_pass
 {
-	ask($locker, q{BEGIN; SELECT minikafka.drop_topic('locked')});
+	ask($locker, q{BEGIN; LOCK TABLE minikafka_topics.locked});
 	$node->reload;
 	$node->poll_query_until('postgres', "SELECT count(*) = 1
 		FROM pg_stat_activity WHERE backend_type = 'minikafka maintenance'
@@ -244,7 +245,7 @@ like(
 	sql(q{SELECT datname, usename, application_name, state, query
 		FROM pg_stat_activity WHERE backend_type = 'minikafka maintenance'}),
 	qr/^postgres\|\w+\|minikafka maintenance\|active\|
-		(retention|next\ segment)\ of\ topic\ "locked"\ partition\ \d$/x,
+		(retention|check)\ of\ topic\ "locked"\ partition\ \d$/x,
 	'the worker tells what it does');
 
 # The launcher starts no second one.
