@@ -80,7 +80,11 @@ mk_check_not_negative(const char *option, Interval *value)
 static int64
 mk_check_retention_bytes(int64 value)
 {
-	mk_topic_check_number("retention_bytes", value, 1, PG_INT64_MAX);
+	if (value < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"retention_bytes\" must be above zero"),
+				 errhint("Use NULL to keep any number of bytes.")));
 	return value;
 }
 

@@ -263,7 +263,7 @@ mk_do_drop(MkWork *w)
 
 	/* who uses one uses the table above, which all of them need */
 	w->more = false;
-	ereport(DEBUG1,
+	ereport(w->is_pass ? DEBUG1 : NOTICE,
 			(errmsg("segment " INT64_FORMAT " of topic \"%s\" partition %d is "
 					"in use: it will be dropped later",
 					segment, NameStr(w->topic->name), w->partition)));
@@ -394,7 +394,8 @@ mk_do_find_space(MkWork *w)
 		int64 bytes = mk_remaining_bytes(w, segments[i]);
 
 		if (!is_last &&
-			(empty ||
+			((empty &&
+			  mk_segment_has_blocks(w->topic, w->partition, segments[i])) ||
 			 (bytes > 0 &&
 			  mk_segment_is_sparse(w->topic, w->partition, segments[i],
 								   bytes))))

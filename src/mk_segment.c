@@ -582,6 +582,19 @@ mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment)
 	return true;
 }
 
+bool
+mk_segment_has_blocks(const MkTopic *topic, int32 partition, int64 segment)
+{
+	Relation rel = mk_try_open(mk_segment_relid(topic, partition, segment));
+	bool has_blocks;
+
+	if (rel == NULL)
+		return false;
+	has_blocks = RelationGetNumberOfBlocks(rel) > 0;
+	relation_close(rel, AccessShareLock);
+	return has_blocks;
+}
+
 /*
  * A table is sparse if its rows need less than a quarter of it, and it is not
  * small.  Writing more than that would take more than a tenth of a second.

@@ -78,6 +78,13 @@ extern int64
 mk_segment_bytes(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
+ * Whether anything was ever in a segment's table; not in one that a dump is still
+ * to be restored into.
+ */
+extern bool
+mk_segment_has_blocks(const MkTopic *topic, int32 partition, int64 segment);
+
+/*
  * Whether there is nothing in most of a segment's table, and "bytes", what its
  * rows need, is little enough to write it anew.
  */

@@ -16,6 +16,7 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/pg_database.h"
+#include "commands/dbcommands.h"
 #include "commands/extension.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
@@ -63,7 +64,8 @@ mk_worker_init(void)
 		.bgw_function_name = "minikafka_launcher_main",
 	};
 
-	if (process_shared_preload_libraries_in_progress)
+	/* pg_upgrade must find the tables as it has listed them */
+	if (process_shared_preload_libraries_in_progress && !IsBinaryUpgrade)
 		RegisterBackgroundWorker(&launcher);
 }
 
@@ -71,9 +73,12 @@ mk_worker_init(void)
  * The launcher
  */
 
-/* The databases that there are of those that are to be looked after. */
+/*
+ * The databases that there are of those that are to be looked after; with
+ * "report" the others are reported.
+ */
 static List *
-mk_databases(void)
+mk_databases(bool report)
 {
 	char *names = pstrdup(mk_guc_database);
 	List *wanted = NIL;
@@ -97,18 +102,26 @@ mk_databases(void)
 		if (!database->datallowconn)
 			continue;
 		foreach (lc, wanted)
-			if (strcmp(lfirst(lc), NameStr(database->datname)) == 0)
-			{
-				MemoryContext old =
-					MemoryContextSwitchTo(GetMemoryChunkContext(names));
+		{
+			MemoryContext old;
 
-				result = list_append_unique_oid(result, database->oid);
-				MemoryContextSwitchTo(old);
-			}
+			if (strcmp(lfirst(lc), NameStr(database->datname)) != 0)
+				continue;
+			old = MemoryContextSwitchTo(GetMemoryChunkContext(names));
+			result = list_append_unique_oid(result, database->oid);
+			MemoryContextSwitchTo(old);
+			wanted = foreach_delete_current (wanted, lc);
+		}
 	}
 	table_endscan(scan);
 	table_close(rel, AccessShareLock);
 	CommitTransactionCommand();
+	foreach (lc, wanted)
+		if (report)
+			ereport(LOG,
+					(errmsg("database \"%s\" of \"minikafka.database\" does "
+							"not exist, or allows no connections",
+							(char *) lfirst(lc))));
 	return result;
 }
 
@@ -160,7 +173,9 @@ mk_start_worker(List *workers, Oid database)
 		pfree(worker);
 		ereport(LOG,
 				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("could not start a minikafka maintenance worker"),
+				 errmsg("could not start a minikafka maintenance worker for "
+						"database %u",
+						database),
 				 errhint("You may need to increase "
 						 "\"max_worker_processes\".")));
 		return workers;
@@ -174,6 +189,7 @@ minikafka_launcher_main(Datum arg)
 	MemoryContext context;
 	List *workers = NIL;
 	TimestampTz next = 0;
+	bool report = true;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
@@ -195,6 +211,7 @@ minikafka_launcher_main(Datum arg)
 			ProcessConfigFile(PGC_SIGHUP);
 			/* a shorter interval, or another database, is to count at once */
 			next = 0;
+			report = true;
 		}
 		workers = mk_forget_ended(workers);
 		if (now >= next)
@@ -203,7 +220,8 @@ minikafka_launcher_main(Datum arg)
 			List *databases;
 
 			MemoryContextSwitchTo(context);
-			databases = mk_databases();
+			databases = mk_databases(report);
+			report = false;
 			MemoryContextSwitchTo(TopMemoryContext);
 			foreach (lc, databases)
 				workers = mk_start_worker(workers, lfirst_oid(lc));
@@ -237,9 +255,19 @@ mk_worker_set(const char *name, const char *value)
 	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
 }
 
+/* A line of the log does not say which database a worker is connected to. */
+static void
+mk_worker_context(void *arg)
+{
+	errcontext("maintenance of database \"%s\"", (const char *) arg);
+}
+
 void
 minikafka_worker_main(Datum arg)
 {
+	ErrorContextCallback context = {.previous = error_context_stack,
+									.callback = mk_worker_context};
+
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(arg), InvalidOid,
@@ -253,6 +281,9 @@ minikafka_worker_main(Datum arg)
 		mk_worker_set("synchronous_commit", "local");
 
 	StartTransactionCommand();
+	context.arg =
+		MemoryContextStrdup(TopMemoryContext, get_database_name(MyDatabaseId));
+	error_context_stack = &context;
 	if (OidIsValid(get_extension_oid("minikafka", true)))
 	{
 		SPI_connect_ext(SPI_OPT_NONATOMIC);

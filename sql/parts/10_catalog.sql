@@ -176,7 +176,7 @@ COMMENT ON COLUMN minikafka.topic.topic_id IS 'number of the topic, in the names
 COMMENT ON COLUMN minikafka.topic.rel IS 'table of the topic';
 COMMENT ON COLUMN minikafka.topic.partitions IS 'number of partitions';
 COMMENT ON COLUMN minikafka.topic.partitioner IS 'how keys are put to partitions';
-COMMENT ON COLUMN minikafka.topic.cleanup_policy IS 'how old records go';
+COMMENT ON COLUMN minikafka.topic.cleanup_policy IS 'how old records go: delete, compact or compact,delete';
 COMMENT ON COLUMN minikafka.topic.segment_records IS 'offsets in a segment table';
 COMMENT ON COLUMN minikafka.topic.max_message_bytes IS 'most bytes of a record';
 COMMENT ON COLUMN minikafka.topic.min_insync_replicas IS 'synchronous standbys that a commit needs, with the primary';
@@ -200,7 +200,7 @@ COMMENT ON TABLE minikafka.compaction IS 'catalog: passes of compaction';
 COMMENT ON COLUMN minikafka.compaction.topic_id IS 'number of the topic';
 COMMENT ON COLUMN minikafka.compaction.partition IS 'number of the partition';
 COMMENT ON COLUMN minikafka.compaction.compacted_offset IS 'below it no key came twice after the pass';
-COMMENT ON COLUMN minikafka.compaction.compacted_at IS 'when the pass was done';
+COMMENT ON COLUMN minikafka.compaction.compacted_at IS 'when the pass was done; of offset 0: when the first began';
 COMMENT ON COLUMN minikafka.compaction.records IS 'records that the pass has left below it';
 COMMENT ON COLUMN minikafka.compaction.tombstones IS 'tombstones among them, without the last record of the partition';
 

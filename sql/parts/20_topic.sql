@@ -18,7 +18,7 @@ CREATE FUNCTION minikafka.create_topic(
 	if_not_exists boolean DEFAULT false)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_create_topic';
 COMMENT ON FUNCTION minikafka.create_topic(text, integer, interval, bigint, text, text, bigint, integer, integer, boolean) IS
-'Makes a topic: the table minikafka_topics.<topic>, owned by the caller, who needs CREATE on that schema. Partitioner murmur2 (Kafka''s) or md5; segment_records: offsets a segment table; max_message_bytes: most bytes of key, value and headers of a record. Errors: 42710 exists, 22023 bad argument, 0A000 min_insync_replicas above 1. retention: how old records may get, NULL for ever; retention_bytes: how much of a partition is kept at least, NULL all; cleanup_policy: delete, compact or compact,delete.';
+'Makes a topic: the table minikafka_topics.<topic>, owned by the caller, who needs CREATE on that schema. Partitioner murmur2 (Kafka''s) or md5; segment_records: offsets a segment table; max_message_bytes: most bytes of key, value and headers of a record. retention: how old records may get, NULL for ever; retention_bytes: how much of a partition is kept at least, NULL all; cleanup_policy: delete, compact or compact,delete. Errors: 42710 exists, 22023 bad argument, 0A000 min_insync_replicas above 1.';
 
 CREATE FUNCTION minikafka.set_topic_option(topic text, option text, value text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_topic_option';

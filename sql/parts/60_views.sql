@@ -25,7 +25,7 @@ COMMENT ON VIEW minikafka.topics IS 'The topics that the role has a right to, an
 COMMENT ON COLUMN minikafka.topics.topic IS 'name of the topic';
 COMMENT ON COLUMN minikafka.topics.partitions IS 'number of partitions';
 COMMENT ON COLUMN minikafka.topics.partitioner IS 'how keys are put to partitions: murmur2 or md5';
-COMMENT ON COLUMN minikafka.topics.cleanup_policy IS 'delete: by retention; compact: what later records of the key supersede; or compact,delete';
+COMMENT ON COLUMN minikafka.topics.cleanup_policy IS 'delete: what is too old or too much goes; compact: the newest record of each key stays; or compact,delete';
 COMMENT ON COLUMN minikafka.topics.retention IS 'how long records are kept, NULL for ever';
 COMMENT ON COLUMN minikafka.topics.retention_bytes IS 'how many bytes of a partition are kept, NULL all';
 COMMENT ON COLUMN minikafka.topics.segment_records IS 'offsets in a segment table';
