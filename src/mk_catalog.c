@@ -586,7 +586,7 @@ mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
 			found = true;
 			break;
 		}
-		if (before.offset < forget)
+		if (before.offset < Min(forget, pass->offset))
 			(void) mk_rows_discard(&rows, tuple);
 	}
 	mk_rows_end(&rows);

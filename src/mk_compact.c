@@ -24,7 +24,6 @@
 #include "access/heapam.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "mk_compact.h"
 #include "mk_keyset.h"
@@ -154,7 +153,6 @@ mk_compact_count(MkCompaction *c, MkScan *s, int64 segment, bool is_tombstone)
 		MemoryContextSwitchTo(old);
 	}
 	tuple = ExecFetchSlotHeapTuple(s->slot, false, &should_free);
-	r->records++;
 	r->bytes += MAXALIGN(tuple->t_len) + sizeof(ItemIdData) +
 		mk_toast_bytes(s, Anum_record_key) +
 		mk_toast_bytes(s, Anum_record_value) +

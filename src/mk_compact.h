@@ -40,7 +40,6 @@ extern int64 mk_compact_removed(const MkCompaction *c);
 typedef struct MkRemains
 {
 	int64 segment;
-	int64 records;
 	int64 bytes; /* of the rows, with what is in TOAST; about */
 } MkRemains;
 

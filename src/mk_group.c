@@ -1301,25 +1301,23 @@ mk_group_delete(const char *group_id)
 
 /*
  * Whether the group has had no members, and has committed nothing, for so long
- * that it is to go.  Not if it is not known since when: a group that has had
- * members remembers those that it had last (see mk_change_forget), and one that
- * has committed nothing has nothing to lose.  While a dump is restored, what is
- * to be known may still come.
+ * that it is to go.  It remembers the members that it had last, see
+ * mk_change_forget.  One of which nothing is known stays.
  */
 static bool
 mk_group_has_expired(const MkGroup *g, TimestampTz now)
 {
-	TimestampTz last = mk_progress_last_commit(g->group_no);
+	TimestampTz last = DT_NOBEGIN;
 
-	if (last == DT_NOBEGIN || (g->has_settings && g->nmembers == 0))
-		return false;
 	for (int i = 0; i < g->nmembers; i++)
 	{
 		if (g->members[i].removed == MK_REMOVED_NOT)
 			return false;
 		last = Max(last, g->members[i].removed_at);
 	}
-	return now > last + mk_guc_offsets_retention * USECS_PER_SEC;
+	last = Max(last, mk_progress_last_commit(g->group_no));
+	return last != DT_NOBEGIN &&
+		now > last + mk_guc_offsets_retention * USECS_PER_SEC;
 }
 
 static bool

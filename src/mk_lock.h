@@ -13,7 +13,9 @@
  * sequence, each ascending; the maker lock after its sequencing lock.  Two
  * transactions that keep to it can never deadlock.  Before, at the call, only
  * append() takes its producer's and its partition's lock, and drop_topic() those
- * of all partitions.
+ * of all partitions.  A step of maintenance takes: that the topic is in use, the
+ * cleaning lock of a partition, its log start; or that topics are in use, a
+ * group; or a producer.
  */
 #ifndef MK_LOCK_H
 #define MK_LOCK_H
@@ -110,9 +112,7 @@ extern uint64 mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
 extern void mk_lock_producer(const char *name);
 extern uint64 mk_lock_producer_tag(const char *name);
 
-/*
- * "I am removing records of this partition": waits, or only tries.
- */
+/* "I am removing records of this partition", in a step: waits, or only tries. */
 extern bool mk_lock_cleaning(int32 topic_id, int32 partition, bool wait);
 
 #endif /* MK_LOCK_H */

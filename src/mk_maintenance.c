@@ -51,7 +51,7 @@
 /* What is being done, and what the steps tell each other. */
 typedef struct MkWork
 {
-	bool repeatable; /* see mk_step_again */
+	bool asynchronous; /* see mk_step_async */
 	bool is_pass; /* over everything: goes on after errors, never waits long */
 	void (*report)(const char *activity);
 	MemoryContext context; /* of all that outlives a step */
@@ -70,11 +70,11 @@ typedef struct MkWork
 	MkCompaction *compaction;
 	MkCompacted pass;
 	int64 horizon;
-	List *give_back; /* of MkRemains: segments that have too much space */
+	List *give_back; /* of MkSpace */
 	TransactionId removed_before;
-	bool settled;
 	int settle_tries;
 
+	int32 last_topic_id; /* that the sequence has given */
 	List *(*lister)(void);
 	List *list; /* what that has found */
 
@@ -103,7 +103,7 @@ mk_step_run(void *arg)
 	run->step(run->work);
 }
 
-/* All that does not end the session. */
+/* All but a cancel and a shutdown. */
 static bool
 mk_step_may_fail(int sqlstate)
 {
@@ -148,7 +148,7 @@ mk_step(MkWork *w, MkStep step, const char *what)
 	/* whatever the default is: rows are looked at as they are now */
 	XactIsoLevel = XACT_READ_COMMITTED;
 	PushActiveSnapshot(GetTransactionSnapshot());
-	if (w->repeatable)
+	if (w->asynchronous)
 		mk_guc_set("synchronous_commit", "off");
 	if (w->is_pass)
 		error = mk_try(mk_step_run, &run, mk_step_may_fail);
@@ -165,24 +165,24 @@ mk_step(MkWork *w, MkStep step, const char *what)
 	return !failed;
 }
 
-/* ---------------------------------------------------------------------------
- * Partitions
- */
-
 /*
  * The same for what a crash may take back, since it is done again then: so the
  * commit need not wait for the WAL.
  */
 static bool
-mk_step_again(MkWork *w, MkStep step, const char *what)
+mk_step_async(MkWork *w, MkStep step, const char *what)
 {
 	bool sound;
 
-	w->repeatable = true;
+	w->asynchronous = true;
 	sound = mk_step(w, step, what);
-	w->repeatable = false;
+	w->asynchronous = false;
 	return sound;
 }
+
+/* ---------------------------------------------------------------------------
+ * Partitions
+ */
 
 /* What is done, in memory that outlives the steps. */
 static const char *
@@ -287,7 +287,7 @@ mk_retain_partition(MkWork *w)
 	do
 		(void) mk_step(w, mk_do_drop, what);
 	while (w->more);
-	while (mk_step_again(w, mk_do_trim, what) && w->more)
+	while (mk_step_async(w, mk_do_trim, what) && w->more)
 		;
 }
 
@@ -358,18 +358,38 @@ mk_do_end_compaction(MkWork *w)
 													 : w->horizon + 1);
 }
 
-/* What a pass has left in a segment; 0 if none has counted it. */
-static int64
-mk_remaining_bytes(const MkWork *w, int64 segment)
+/* A segment that has too much space. */
+typedef struct MkSpace
 {
-	ListCell *lc;
+	int64 segment;
+	bool drop; /* else it is to be written anew */
+} MkSpace;
 
-	if (w->compaction == NULL)
-		return 0;
-	foreach (lc, mk_compact_remains(w->compaction))
-		if (((const MkRemains *) lfirst(lc))->segment == segment)
-			return ((const MkRemains *) lfirst(lc))->bytes;
-	return 0;
+/*
+ * What a pass has left in a segment, 0 if none has counted it.  The segments come
+ * from the last one back, and *cell goes along.
+ */
+static int64
+mk_remaining_bytes(const List *remains, int *cell, int64 segment)
+{
+	const MkRemains *r = NULL;
+
+	for (; *cell < list_length(remains); (*cell)++)
+	{
+		r = list_nth(remains, *cell);
+		if (r->segment <= segment)
+			break;
+	}
+	return r != NULL && r->segment == segment ? r->bytes : 0;
+}
+
+static bool
+mk_has_space(const MkWork *w, int64 segment, bool empty, int64 bytes)
+{
+	if (empty)
+		return mk_segment_has_blocks(w->topic, w->partition, segment);
+	return bytes > 0 &&
+		mk_segment_is_sparse(w->topic, w->partition, segment, bytes);
 }
 
 /*
@@ -379,6 +399,9 @@ mk_remaining_bytes(const MkWork *w, int64 segment)
 static void
 mk_do_find_space(MkWork *w)
 {
+	List *remains =
+		w->compaction != NULL ? mk_compact_remains(w->compaction) : NIL;
+	int cell = 0;
 	int64 *segments;
 	int n;
 	bool is_last = true;
@@ -391,20 +414,15 @@ mk_do_find_space(MkWork *w)
 	for (int i = n - 1; i >= 0; i--)
 	{
 		bool empty = mk_compact_is_empty(w->topic, w->partition, segments[i]);
-		int64 bytes = mk_remaining_bytes(w, segments[i]);
+		int64 bytes = mk_remaining_bytes(remains, &cell, segments[i]);
 
-		if (!is_last &&
-			((empty &&
-			  mk_segment_has_blocks(w->topic, w->partition, segments[i])) ||
-			 (bytes > 0 &&
-			  mk_segment_is_sparse(w->topic, w->partition, segments[i],
-								   bytes))))
+		if (!is_last && mk_has_space(w, segments[i], empty, bytes))
 		{
-			MkRemains *r = palloc0(sizeof(MkRemains));
+			MkSpace *space = palloc(sizeof(MkSpace));
 
-			r->segment = segments[i];
-			r->records = empty ? 0 : 1;
-			w->give_back = lappend(w->give_back, r);
+			space->segment = segments[i];
+			space->drop = empty;
+			w->give_back = lappend(w->give_back, space);
 		}
 		is_last = is_last && empty;
 	}
@@ -413,22 +431,35 @@ mk_do_find_space(MkWork *w)
 }
 
 static void
-mk_do_settle(MkWork *w)
-{
-	w->settled = mk_relation_is_settled(w->removed_before);
-}
-
-static void
 mk_do_give_back(MkWork *w)
 {
-	const MkRemains *r = linitial(w->give_back);
+	const MkSpace *space = linitial(w->give_back);
 
 	w->give_back = list_delete_first(w->give_back);
 	if (!mk_begin_partition(w))
 		return;
-	w->more = r->records == 0
-		? mk_segment_try_drop(w->topic, w->partition, r->segment)
-		: mk_segment_try_shrink(w->topic, w->partition, r->segment);
+	w->more = space->drop
+		? mk_segment_try_drop(w->topic, w->partition, space->segment)
+		: mk_segment_try_shrink(w->topic, w->partition, space->segment);
+}
+
+/* Whether no snapshot sees any more what was removed; waits a little for that. */
+static bool
+mk_is_settled(MkWork *w)
+{
+	/* between the steps, where this session has none */
+	for (int i = 0; !mk_relation_is_settled(w->removed_before); i++)
+	{
+		if (i >= w->settle_tries)
+		{
+			/* who has an old one keeps it for longer, as a rule */
+			w->settle_tries = 0;
+			return false;
+		}
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(MK_SETTLE_SLEEP_US);
+	}
+	return true;
 }
 
 /*
@@ -439,21 +470,12 @@ static void
 mk_give_back(MkWork *w, const char *what)
 {
 	w->give_back = NIL;
-	if (!mk_step(w, mk_do_find_space, what) || w->give_back == NIL)
+	if (!mk_step(w, mk_do_find_space, what) || w->give_back == NIL ||
+		!mk_is_settled(w))
 		return;
-	w->settled = false;
-	for (int i = 0; i < w->settle_tries && !w->settled; i++)
-	{
-		if (i > 0)
-			pg_usleep(MK_SETTLE_SLEEP_US);
-		(void) mk_step(w, mk_do_settle, what);
-	}
-	/* who has an old snapshot keeps it for longer, as a rule */
-	if (!w->settled)
-		w->settle_tries = 1;
-	w->more = w->settled;
-	while (w->more && w->give_back != NIL)
+	do
 		(void) mk_step(w, mk_do_give_back, what);
+	while (w->more && w->give_back != NIL);
 }
 
 static void
@@ -469,7 +491,7 @@ mk_compact_partition(MkWork *w)
 	if (w->compaction != NULL)
 	{
 		do
-			sound = mk_step_again(w, mk_do_compact, what) && !w->busy &&
+			sound = mk_step_async(w, mk_do_compact, what) && !w->busy &&
 				!w->stopped;
 		while (sound && w->more);
 		w->removed += mk_compact_removed(w->compaction);
@@ -535,6 +557,8 @@ mk_do_list(MkWork *w)
 
 	w->list = w->lister();
 	MemoryContextSwitchTo(old);
+	/* pg_dump sets sequences after it has loaded all tables */
+	w->last_topic_id = mk_relation_last(MK_REL_TOPIC_ID_SEQ);
 }
 
 /* What the lister finds; NIL if that fails. */
@@ -619,16 +643,16 @@ mk_maintain_state(MkWork *w)
 	foreach (lc, mk_list(w, mk_list_progress, "expiry of offsets"))
 	{
 		w->number = lfirst_int(lc);
-		while (mk_step_again(w, mk_do_progress, "expiry of offsets") && w->more)
+		while (mk_step_async(w, mk_do_progress, "expiry of offsets") && w->more)
 			;
 	}
 	(void) mk_step(w, mk_do_heartbeats, "expiry of heartbeats");
 	foreach (lc, mk_list(w, mk_produced_ids, "expiry of sequences"))
 	{
 		w->number = lfirst_int(lc);
-		(void) mk_step_again(w, mk_do_producer, "expiry of sequences");
+		(void) mk_step_async(w, mk_do_producer, "expiry of sequences");
 	}
-	while (mk_step_again(w, mk_do_inbox, "expiry of inbox events") && w->more)
+	while (mk_step_async(w, mk_do_inbox, "expiry of inbox events") && w->more)
 		;
 }
 
@@ -653,10 +677,20 @@ void
 mk_maintenance_run(void (*report)(const char *activity))
 {
 	MkWork w = {.is_pass = true, .report = report};
+	List *topic_ids;
 	ListCell *lc;
 
 	mk_work_begin(&w);
-	foreach (lc, mk_list(&w, mk_catalog_topic_ids, "maintenance of topics"))
+	topic_ids = mk_list(&w, mk_catalog_topic_ids, "maintenance of topics");
+	if (topic_ids != NIL && llast_int(topic_ids) > w.last_topic_id)
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a dump of minikafka is being restored"),
+				 errdetail("Nothing is maintained before that has ended.")));
+		return;
+	}
+	foreach (lc, topic_ids)
 	{
 		w.topic_id = lfirst_int(lc);
 		mk_maintain_topic(&w);

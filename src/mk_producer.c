@@ -510,8 +510,8 @@ mk_note_repeat(const MkOutput *o, int64 offset)
 			r->runs[n->nruns - 1].records = n->last_records;
 		if (n->nruns == r->room)
 		{
+			r->runs = repalloc_huge(r->runs, 2 * r->room * sizeof(MkRepeatRun));
 			r->room *= 2;
-			r->runs = repalloc_huge(r->runs, r->room * sizeof(MkRepeatRun));
 		}
 		r->runs[n->nruns++].base_offset = offset;
 		n->last_records = 1;
@@ -647,11 +647,12 @@ mk_producer_appended(MkStream *stream, int64 sequence, int64 offset)
 
 	if (o->nappended == o->appended_room)
 	{
-		o->appended_room = Max(4, 2 * o->nappended);
+		int room = Max(4, 2 * o->nappended);
+
 		o->appended = o->appended == NULL
-			? MemoryContextAlloc(mk_xact_context(),
-								 o->appended_room * sizeof(MkAppended))
-			: repalloc_huge(o->appended, o->appended_room * sizeof(MkAppended));
+			? MemoryContextAlloc(mk_xact_context(), room * sizeof(MkAppended))
+			: repalloc_huge(o->appended, room * sizeof(MkAppended));
+		o->appended_room = room; /* not if that has failed */
 	}
 	o->appended[o->nappended].sequence = sequence;
 	o->appended[o->nappended++].offset = offset;

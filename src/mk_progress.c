@@ -363,7 +363,10 @@ mk_progress_clean_heartbeats(int32 member_no, bool is_member)
 		while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
 			   DatumGetTimestampTz(
 				   mk_rows_column(&rows, tuple, Anum_heartbeat_at)) < newest)
+		{
+			CHECK_FOR_INTERRUPTS();
 			(void) mk_rows_discard(&rows, tuple);
+		}
 		mk_rows_end(&rows);
 	}
 }

@@ -155,8 +155,10 @@ mk_relation_is_settled(TransactionId xid)
 {
 	/* the same for all tables that are no catalogs of PostgreSQL */
 	Relation rel = table_open(mk_relation_oid(MK_REL_TOPIC), AccessShareLock);
-	TransactionId oldest = GetOldestNonRemovableTransactionId(rel);
+	TransactionId oldest;
 
+	InvalidateCatalogSnapshot();
+	oldest = GetOldestNonRemovableTransactionId(rel);
 	table_close(rel, AccessShareLock);
 	return !TransactionIdPrecedes(oldest, xid);
 }
@@ -165,6 +167,26 @@ int32
 mk_relation_next(MkRelation sequence)
 {
 	return (int32) nextval_internal(mk_relation_oid(sequence), false);
+}
+
+int32
+mk_relation_last(MkRelation sequence)
+{
+	Relation rel = table_open(mk_relation_oid(sequence), AccessShareLock);
+	SysScanDesc scan =
+		systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple tuple = systable_getnext(scan);
+	Form_pg_sequence_data data;
+	int32 last = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		data = (Form_pg_sequence_data) GETSTRUCT(tuple);
+		last = (int32) data->last_value - (data->is_called ? 0 : 1);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return last;
 }
 
 /* ---------------------------------------------------------------------------
@@ -254,16 +276,21 @@ List *
 mk_rows_values(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 			   Snapshot snapshot)
 {
+	List *descending = NIL;
 	List *result = NIL;
 	int64 below = PG_INT64_MAX;
 	int32 found;
 
+	/* back, since the rows that were removed lately come first */
 	while (mk_rows_below(rel, index, nkeys, values, below, snapshot, &found))
 	{
 		CHECK_FOR_INTERRUPTS();
-		result = lcons_int(found, result);
+		descending = lappend_int(descending, found);
 		below = found;
 	}
+	for (int i = list_length(descending) - 1; i >= 0; i--)
+		result = lappend_int(result, list_nth_int(descending, i));
+	list_free(descending);
 	return result;
 }
 

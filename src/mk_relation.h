@@ -62,12 +62,13 @@ extern Oid mk_relation_data_namespace(void);
 
 /*
  * Whether no snapshot of this database sees rows any more that were removed by a
- * transaction before that one.
+ * transaction before that one.  The caller has no snapshot of its own.
  */
 extern bool mk_relation_is_settled(TransactionId xid);
 
-/* The next number of a sequence. */
+/* The next number of a sequence; and the last that it has given, 0 if none. */
 extern int32 mk_relation_next(MkRelation sequence);
+extern int32 mk_relation_last(MkRelation sequence);
 
 /* A scan of a table in the order of one of its indexes. */
 typedef struct MkRows

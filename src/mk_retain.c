@@ -10,7 +10,6 @@
 
 #include "access/heapam.h"
 #include "miscadmin.h"
-#include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "mk_retain.h"
@@ -21,7 +20,7 @@
 /* So few are removed by rows even if their table will be dropped. */
 #define MK_TRIM_FEW 1000
 
-/* The first segment of those that have so many bytes together. */
+/* The first offset of the segments that have so many bytes together. */
 static int64
 mk_retain_by_size(const MkTopic *topic, int32 partition, int64 log_start,
 				  int64 end)

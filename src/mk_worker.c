@@ -25,6 +25,7 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/sinval.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -36,6 +37,9 @@
 #include "mk_guc.h"
 #include "mk_maintenance.h"
 #include "mk_worker.h"
+
+/* datconnlimit of a database whose DROP was interrupted; since 15.4 */
+#define MK_INVALID_DB (-2)
 
 /* How soon the launcher comes back after a crash, in seconds */
 #define MK_RESTART_TIME 5
@@ -80,6 +84,7 @@ mk_worker_init(void)
 static List *
 mk_databases(bool report)
 {
+	MemoryContext context = CurrentMemoryContext;
 	char *names = pstrdup(mk_guc_database);
 	List *wanted = NIL;
 	List *result = NIL;
@@ -91,6 +96,7 @@ mk_databases(bool report)
 	if (!SplitGUCList(names, ',', &wanted) || wanted == NIL)
 		return NIL;
 
+	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	(void) GetTransactionSnapshot();
 	rel = table_open(DatabaseRelationId, AccessShareLock);
@@ -99,7 +105,7 @@ mk_databases(bool report)
 	{
 		Form_pg_database database = (Form_pg_database) GETSTRUCT(tuple);
 
-		if (!database->datallowconn)
+		if (!database->datallowconn || database->datconnlimit == MK_INVALID_DB)
 			continue;
 		foreach (lc, wanted)
 		{
@@ -107,7 +113,7 @@ mk_databases(bool report)
 
 			if (strcmp(lfirst(lc), NameStr(database->datname)) != 0)
 				continue;
-			old = MemoryContextSwitchTo(GetMemoryChunkContext(names));
+			old = MemoryContextSwitchTo(context);
 			result = list_append_unique_oid(result, database->oid);
 			MemoryContextSwitchTo(old);
 			wanted = foreach_delete_current (wanted, lc);
@@ -202,9 +208,11 @@ minikafka_launcher_main(Datum arg)
 	while (!ShutdownRequestPending)
 	{
 		TimestampTz now = GetCurrentTimestamp();
+		int64 interval = mk_guc_maintenance_interval * USECS_PER_SEC;
 		long left;
 
 		CHECK_FOR_INTERRUPTS();
+		ProcessCatchupInterrupt();
 		if (ConfigReloadPending)
 		{
 			ConfigReloadPending = false;
@@ -214,7 +222,8 @@ minikafka_launcher_main(Datum arg)
 			report = true;
 		}
 		workers = mk_forget_ended(workers);
-		if (now >= next)
+		/* also if the clock was set back */
+		if (now >= next || next - now > interval)
 		{
 			ListCell *lc;
 			List *databases;
@@ -226,7 +235,7 @@ minikafka_launcher_main(Datum arg)
 			foreach (lc, databases)
 				workers = mk_start_worker(workers, lfirst_oid(lc));
 			MemoryContextReset(context);
-			next = now + mk_guc_maintenance_interval * USECS_PER_SEC;
+			next = now + interval;
 		}
 		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next);
 		(void) WaitLatch(MyLatch,
@@ -280,12 +289,14 @@ minikafka_worker_main(Datum arg)
 	if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
 		mk_worker_set("synchronous_commit", "local");
 
+	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	context.arg =
 		MemoryContextStrdup(TopMemoryContext, get_database_name(MyDatabaseId));
 	error_context_stack = &context;
 	if (OidIsValid(get_extension_oid("minikafka", true)))
 	{
+		/* as there is no portal, its memory is a context of its own */
 		SPI_connect_ext(SPI_OPT_NONATOMIC);
 		mk_maintenance_run(mk_worker_report);
 		SPI_finish();

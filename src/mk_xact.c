@@ -220,12 +220,15 @@ mk_xact_pending(void)
 static void *
 mk_grow(void *array, int n, int *room, Size size)
 {
+	int grown = Max(8, 2 * n);
+
 	if (n < *room)
 		return array;
-	*room = Max(8, 2 * n);
-	return array == NULL
-		? MemoryContextAlloc(TopTransactionContext, *room * size)
-		: repalloc_huge(array, *room * size);
+	array = array == NULL
+		? MemoryContextAlloc(TopTransactionContext, grown * size)
+		: repalloc_huge(array, grown * size);
+	*room = grown; /* not if that has failed */
+	return array;
 }
 
 /* The last note of a key, made if there is none and "make". */

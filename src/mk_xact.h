@@ -115,7 +115,8 @@ typedef enum MkNoteRank
  * A kind of note.  Two notes about the same thing have the same "tag" and are
  * "same"; the later counts.  At commit all notes that were not rolled back are
  * ordered by rank and tag.  Then "lock" is called for each that has one (it may
- * fail), then, when all else is locked and checked, "write", then "finish".  "discard" frees a note that a later one replaces.
+ * fail), then, when all else is locked and checked, "write", then "finish".
+ * "discard" frees a note that a later one replaces.
  */
 typedef struct MkNoteKind
 {
