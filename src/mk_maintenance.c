@@ -74,7 +74,7 @@ typedef struct MkWork
 	TransactionId removed_before;
 	int settle_tries;
 
-	int32 last_topic_id; /* that the sequence has given */
+	bool restoring; /* a dump */
 	List *(*lister)(void);
 	List *list; /* what that has found */
 
@@ -557,8 +557,6 @@ mk_do_list(MkWork *w)
 
 	w->list = w->lister();
 	MemoryContextSwitchTo(old);
-	/* pg_dump sets sequences after it has loaded all tables */
-	w->last_topic_id = mk_relation_last(MK_REL_TOPIC_ID_SEQ);
 }
 
 /* What the lister finds; NIL if that fails. */
@@ -661,6 +659,22 @@ mk_maintain_state(MkWork *w)
  */
 
 /*
+ * What is there may be a part of what a dump has: a group before its offsets, a
+ * segment before its rows.  pg_dump sets sequences after it has loaded all
+ * tables, so numbers are there that they have not given.
+ */
+static void
+mk_do_look_for_restore(MkWork *w)
+{
+	List *topic_ids = mk_catalog_topic_ids();
+
+	w->restoring =
+		mk_membership_last_group_no() > mk_relation_last(MK_REL_GROUP_NO_SEQ) ||
+		(topic_ids != NIL &&
+		 llast_int(topic_ids) > mk_relation_last(MK_REL_TOPIC_ID_SEQ));
+}
+
+/*
  * Begins: ends the transaction that there is, which has seen what was, and may
  * have another isolation level.
  */
@@ -677,12 +691,11 @@ void
 mk_maintenance_run(void (*report)(const char *activity))
 {
 	MkWork w = {.is_pass = true, .report = report};
-	List *topic_ids;
 	ListCell *lc;
 
 	mk_work_begin(&w);
-	topic_ids = mk_list(&w, mk_catalog_topic_ids, "maintenance of topics");
-	if (topic_ids != NIL && llast_int(topic_ids) > w.last_topic_id)
+	(void) mk_step(&w, mk_do_look_for_restore, "maintenance");
+	if (w.restoring)
 	{
 		ereport(WARNING,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -690,7 +703,7 @@ mk_maintenance_run(void (*report)(const char *activity))
 				 errdetail("Nothing is maintained before that has ended.")));
 		return;
 	}
-	foreach (lc, topic_ids)
+	foreach (lc, mk_list(&w, mk_catalog_topic_ids, "maintenance of topics"))
 	{
 		w.topic_id = lfirst_int(lc);
 		mk_maintain_topic(&w);
