@@ -48,10 +48,12 @@ SELECT * FROM minikafka.check_topic('expiring');
 };
 my $expected = $node->safe_psql('source', $state);
 
-# A dump with a pass of maintenance before the data of each table.
+# A dump with a pass of maintenance before the data of each table, in a session
+# of its own, which remembers nothing.
 sub with_maintenance
 {
-	my ($name, @options) = @_;
+	my ($name, $database, @options) = @_;
+	my $connstr = $node->connstr($database);
 	my $plain = "$PostgreSQL::Test::Utils::tmp_check/$name.sql";
 	my $passes = 0;
 
@@ -61,9 +63,12 @@ sub with_maintenance
 	open my $out, '>', "$plain.maintained" or die "$plain: $!";
 	while (<$in>)
 	{
+		# what would refuse our own command
+		next if /^\\(un)?restrict/;
 		if (/^COPY /)
 		{
-			print $out "CALL minikafka.maintain();\n";
+			print $out '\! psql -X -q -d "', $connstr,
+			  '" -c "CALL minikafka.maintain()"', "\n";
 			$passes++;
 		}
 		print $out $_;
@@ -106,7 +111,7 @@ CALL minikafka.maintain();
 		"$database: the group stays");
 }
 
-restore('whole', with_maintenance('whole'));
+restore('whole', with_maintenance('dump', 'whole'));
 
 my $schema = "$PostgreSQL::Test::Utils::tmp_check/schema.sql";
 $node->run_log(
@@ -115,6 +120,6 @@ $node->run_log(
 		'-f', $schema
 	]);
 restore('parts', $schema,
-	with_maintenance('data', '--data-only', '--disable-triggers'));
+	with_maintenance('data', 'parts', '--data-only', '--disable-triggers'));
 
 done_testing();
