@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "commands/extension.h"
 #include "executor/spi.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
@@ -115,7 +116,8 @@ mk_step_failed(const ErrorData *error, const char *what)
 {
 	/* somebody holds a lock, or has dropped what there was */
 	bool quiet = error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
-		error->sqlerrcode == ERRCODE_UNDEFINED_OBJECT;
+		error->sqlerrcode == ERRCODE_UNDEFINED_OBJECT ||
+		!OidIsValid(get_extension_oid("minikafka", true));
 
 	ereport(
 		quiet ? DEBUG1 : WARNING,

@@ -25,6 +25,7 @@
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
+#include "storage/lock.h"
 #include "storage/sinval.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
@@ -151,8 +152,9 @@ mk_forget_ended(List *workers)
 	return workers;
 }
 
-static List *
-mk_start_worker(List *workers, Oid database)
+/* Starts one; false if there is no room for it. */
+static bool
+mk_start_worker(Oid database, MkWorker *worker)
 {
 	BackgroundWorker bgw = {
 		.bgw_name = "minikafka maintenance",
@@ -166,27 +168,45 @@ mk_start_worker(List *workers, Oid database)
 		.bgw_main_arg = ObjectIdGetDatum(database),
 		.bgw_notify_pid = MyProcPid,
 	};
-	MkWorker *worker;
+
+	worker->database = database;
+	return RegisterDynamicBackgroundWorker(&bgw, &worker->handle);
+}
+
+static bool
+mk_is_at_work(const List *workers, Oid database)
+{
 	ListCell *lc;
 
 	foreach (lc, workers)
-		if (((MkWorker *) lfirst(lc))->database == database)
-			return workers;
-	worker = palloc(sizeof(MkWorker));
-	worker->database = database;
-	if (!RegisterDynamicBackgroundWorker(&bgw, &worker->handle))
+		if (((const MkWorker *) lfirst(lc))->database == database)
+			return true;
+	return false;
+}
+
+/*
+ * Starts workers for the databases that are due, in their order, as far as there
+ * is room for them; the others stay due.
+ */
+static void
+mk_start_workers(List **due, List **workers)
+{
+	while (*due != NIL)
 	{
-		pfree(worker);
-		ereport(LOG,
-				(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-				 errmsg("could not start a minikafka maintenance worker for "
-						"database %u",
-						database),
-				 errhint("You may need to increase "
-						 "\"max_worker_processes\".")));
-		return workers;
+		Oid database = linitial_oid(*due);
+		MkWorker *worker = palloc(sizeof(MkWorker));
+
+		if (mk_is_at_work(*workers, database))
+			pfree(worker);
+		else if (mk_start_worker(database, worker))
+			*workers = lappend(*workers, worker);
+		else
+		{
+			pfree(worker);
+			return;
+		}
+		*due = list_delete_first(*due);
 	}
-	return lappend(workers, worker);
 }
 
 void
@@ -194,6 +214,7 @@ minikafka_launcher_main(Datum arg)
 {
 	MemoryContext context;
 	List *workers = NIL;
+	List *due = NIL;
 	TimestampTz next = 0;
 	bool report = true;
 
@@ -225,18 +246,27 @@ minikafka_launcher_main(Datum arg)
 		/* also if the clock was set back */
 		if (now >= next || next - now > interval)
 		{
-			ListCell *lc;
 			List *databases;
 
 			MemoryContextSwitchTo(context);
 			databases = mk_databases(report);
-			report = false;
 			MemoryContextSwitchTo(TopMemoryContext);
-			foreach (lc, databases)
-				workers = mk_start_worker(workers, lfirst_oid(lc));
+			due = list_concat_unique_oid(due, databases);
 			MemoryContextReset(context);
+			mk_start_workers(&due, &workers);
+			if (due != NIL)
+				ereport(LOG,
+						(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+						 errmsg("%d databases wait for a minikafka maintenance "
+								"worker",
+								list_length(due)),
+						 errhint("You may need to increase "
+								 "\"max_worker_processes\".")));
 			next = now + interval;
+			report = false;
 		}
+		else
+			mk_start_workers(&due, &workers);
 		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next);
 		(void) WaitLatch(MyLatch,
 						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -251,9 +281,29 @@ minikafka_launcher_main(Datum arg)
  * A worker
  */
 
+/*
+ * Whether somebody waits for the database to be left, to drop or to rename it,
+ * say: he has a lock on it that a session which connects would wait for.
+ */
+static bool
+mk_database_is_wanted(void)
+{
+	LOCKTAG tag;
+
+	SET_LOCKTAG_OBJECT(tag, InvalidOid, DatabaseRelationId, MyDatabaseId, 0);
+	if (LockAcquire(&tag, RowExclusiveLock, false, true) ==
+		LOCKACQUIRE_NOT_AVAIL)
+		return true;
+	(void) LockRelease(&tag, RowExclusiveLock, false);
+	return false;
+}
+
+/* Before each step. */
 static void
 mk_worker_report(const char *activity)
 {
+	if (mk_database_is_wanted())
+		proc_exit(0);
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
