@@ -629,7 +629,8 @@ fill('postgres', $plain);
 is( sql(q{SELECT count(*) FROM pg_stat_activity
 		WHERE backend_type LIKE 'minikafka%'}, 'postgres', $plain),
 	'0', 'no preload: no launcher');
-for my $load (q{LOAD 'minikafka'}, 'SELECT', q{SET application_name = 'x'})
+for my $load (q{LOAD 'minikafka'},
+	q{DO 'BEGIN PERFORM minikafka.offsets(''old'', 0); END'})
 {
 	is( sql(qq{$load; SHOW minikafka.database; SHOW minikafka.maintenance_interval},
 			'postgres', $plain),

@@ -439,6 +439,17 @@ for my $how ('poll', 'call')
 			return $seconds;
 		});
 
+	# nobody does anything: the one that waits finds out
+	$g = "unheard_$how";
+	create_topic($g);
+	join_group($one, $g, 'dead', q{, session_timeout => '1 s'});
+	join_group($two, $g, 'gets');
+	send_to($sender, $g);
+	start_query($two, wait_sql($how, $g, 'gets'));
+	is(finish_wait($two, $how, $g, 'gets'), '1',
+		"$how: it looks by itself too");
+	commit($two, $g, 'gets');
+
 	# the one that has the partitions lets one go, when it has committed
 	$g = "lets_go_$how";
 	create_topic($g, 2);
