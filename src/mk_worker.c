@@ -251,15 +251,19 @@ minikafka_launcher_main(Datum arg)
 			MemoryContextSwitchTo(context);
 			databases = mk_databases(report);
 			MemoryContextSwitchTo(TopMemoryContext);
-			due = list_concat_unique_oid(due, databases);
+			/* of those that wait for room, the ones that are still wanted */
+			due = list_concat_unique_oid(list_intersection_oid(due, databases),
+										 databases);
 			MemoryContextReset(context);
 			mk_start_workers(&due, &workers);
 			if (due != NIL)
 				ereport(LOG,
 						(errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
-						 errmsg("%d databases wait for a minikafka maintenance "
-								"worker",
-								list_length(due)),
+						 errmsg_plural("%d database waits for a minikafka "
+									   "maintenance worker",
+									   "%d databases wait for a minikafka "
+									   "maintenance worker",
+									   list_length(due), list_length(due)),
 						 errhint("You may need to increase "
 								 "\"max_worker_processes\".")));
 			next = now + interval;
