@@ -241,6 +241,8 @@ minikafka_launcher_main(Datum arg)
 			/* a shorter interval, or another database, is to count at once */
 			next = 0;
 			report = true;
+			list_free(due);
+			due = NIL;
 		}
 		workers = mk_forget_ended(workers);
 		/* also if the clock was set back */
@@ -251,9 +253,7 @@ minikafka_launcher_main(Datum arg)
 			MemoryContextSwitchTo(context);
 			databases = mk_databases(report);
 			MemoryContextSwitchTo(TopMemoryContext);
-			/* of those that wait for room, the ones that are still wanted */
-			due = list_concat_unique_oid(list_intersection_oid(due, databases),
-										 databases);
+			due = list_concat_unique_oid(due, databases);
 			MemoryContextReset(context);
 			mk_start_workers(&due, &workers);
 			if (due != NIL)
