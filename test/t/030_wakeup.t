@@ -32,6 +32,8 @@ sub client
 	my ($where) = @_;
 	my $client = new_session($where // $node);
 
+	# it lasts as long as the test does
+	$client->set_query_timer_restart();
 	$pid{$client} = ask($client, 'SELECT pg_backend_pid()');
 	return $client;
 }
@@ -694,17 +696,34 @@ SKIP:
 		note("$how: woken $n times by another database");
 		cmp_ok($n, '<', $few, "$how: not woken for another database");
 		send_to($sender, 'near');
-		is(finish_query($client), '1', "$how: but for its own");
+		is(finish_query($client), '1', "$how: but for its own topic");
 		commit($client, 'near', 'm');
 
 		# nor when it waits no more
-		$n = woken(sub { ask($sender, "CALL send_each('near', 0, $sends)") },
-			$pid{$client});
-		note("$how: woken $n times when idle");
-		cmp_ok($n, '<', $few, "$how: not woken when it does not wait");
-		is(ask($client, q{SELECT count(*) FROM minikafka.poll('near', 'm', 10000)}),
-			$sends, "$how: but it reads them later");
-		commit($client, 'near', 'm');
+		for my $end ('woken', 'cancelled')
+		{
+			start_wait($client, $how, 'near', 'm');
+			if ($end eq 'cancelled')
+			{
+				sql("SELECT pg_cancel_backend($pid{$client})");
+				$client->query('');
+				like($client->{stderr}, qr/57014/, "$how: cancelled");
+			}
+			else
+			{
+				send_to($sender, 'near');
+				is(finish_query($client), '1', "$how: but for its own");
+				commit($client, 'near', 'm');
+			}
+			$n = woken(sub { ask($sender, "CALL send_each('near', 0, $sends)") },
+				$pid{$client});
+			note("$how: woken $n times when idle, $end");
+			cmp_ok($n, '<', $few, "$how: not woken after it was $end");
+			is( ask($client, q{SELECT count(*)
+					FROM minikafka.poll('near', 'm', 10000)}),
+				$sends, "$how: but it reads them later");
+			commit($client, 'near', 'm');
+		}
 	}
 
 	# who listens to many is woken by all: so this is how that would look
