@@ -207,7 +207,37 @@ for my $how ('poll', 'call')
 	$client->quit;
 }
 
-# Nor is a snapshot held.
+# One transaction wakes all that it sends to.
+{
+	my %waiting = map { ("several_$_" => client()) } 1 .. 3;
+
+	for my $g (keys %waiting)
+	{
+		create_topic($g);
+		join_group($waiting{$g}, $g, 'm');
+	}
+	at_once(
+		'several topics in a transaction',
+		sub {
+			my ($round) = @_;
+
+			for my $g (keys %waiting)
+			{
+				start_wait($waiting{$g}, $round % 2 ? 'poll' : 'call', $g, 'm');
+			}
+			my $start = time;
+			ask($sender, join '; ', 'BEGIN',
+				(map { "SELECT minikafka.send('$_', 'x')" } keys %waiting), 'COMMIT');
+			is(finish_query($waiting{$_}), '1', "$_: the record comes")
+			  for keys %waiting;
+			my $seconds = time - $start;
+			commit($waiting{$_}, $_, 'm') for keys %waiting;
+			return $seconds;
+		});
+	$_->quit for values %waiting;
+}
+
+# No snapshot is held.
 {
 	my $client = client();
 
