@@ -170,18 +170,6 @@ mk_membership_protocol_name(MkProtocol protocol)
 	return mk_protocol_names[protocol];
 }
 
-const char *
-mk_membership_reset_name(MkReset reset)
-{
-	return mk_reset_names[reset];
-}
-
-const char *
-mk_membership_removed_name(MkRemoved removed)
-{
-	return mk_removed_names[removed];
-}
-
 bool
 mk_membership_assignor(const char *name, MkAssignor *assignor)
 {

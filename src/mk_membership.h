@@ -171,8 +171,6 @@ extern MkTopic *mk_membership_topic_by_id(const MkGroup *group, int32 topic_id);
 /* How the settings are called. */
 extern const char *mk_membership_assignor_name(MkAssignor assignor);
 extern const char *mk_membership_protocol_name(MkProtocol protocol);
-extern const char *mk_membership_reset_name(MkReset reset);
-extern const char *mk_membership_removed_name(MkRemoved removed);
 
 /* The setting of this name; false if there is none. */
 extern bool mk_membership_assignor(const char *name, MkAssignor *assignor);
