@@ -443,6 +443,29 @@ for my $how ('poll', 'call')
 			return $seconds;
 		});
 
+	# the same, and the record comes when it has waited for it for a while
+	$g = "later_$how";
+	create_topic($g);
+	join_group($one, $g, 'gets0');
+	at_once(
+		"$how: a record in a new partition",
+		sub {
+			my ($round) = @_;
+
+			join_group($two, $g, "gets$round");
+			start_wait($two, $how, $g, "gets$round");
+			leave_group($one, $g, 'gets' . ($round - 1));
+			is(sql("SELECT count(*) FROM minikafka.assignment('$g',
+				'gets$round')"), '1', "$how: it has the partition");
+			is(is_waiting($two), 't', "$how: it waits on");
+			my $start = time;
+			send_to($sender, $g);
+			is(finish_query($two), '1', "$how: the record comes");
+			my $seconds = time - $start;
+			commit($two, $g, "gets$round");
+			return $seconds;
+		});
+
 	# maintenance finds out that the one that has the partition is dead
 	$g = "dead_$how";
 	create_topic($g);
