@@ -14,14 +14,13 @@
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
 #include "mk_append.h"
 #include "mk_compat.h"
-#include "mk_guc.h"
+#include "mk_owner.h"
 
 struct MkAppender
 {
@@ -91,32 +90,26 @@ mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
 }
 
 /*
- * Expressions of indexes run as the table's owner and with a search_path that
- * the sender cannot choose, as REINDEX would run them; also when the index is
- * only opened, since what is constant in them is computed then.
+ * Expressions of indexes run as the table's owner; also when an index is only
+ * opened, since what is constant in them is computed then.
  */
-typedef struct MkUser
-{
-	Oid user;
-	int security;
-	int nestlevel;
-} MkUser;
-
 static void
-mk_become_owner(const MkSegment *segment, MkUser *save)
+mk_append_as_owner(MkAppender *a, void (*function)(void *arg), void *arg)
 {
-	GetUserIdAndSecContext(&save->user, &save->security);
-	SetUserIdAndSecContext(segment->rel->rd_rel->relowner,
-						   save->security | SECURITY_RESTRICTED_OPERATION);
-	save->nestlevel = NewGUCNestLevel();
-	mk_guc_restrict_search_path();
+	mk_owner_call(a->segment.rel->rd_rel->relowner, function, arg,
+				  psprintf("an index of topic \"%s\" could not take a record",
+						   NameStr(a->topic->name)));
 }
 
 static void
-mk_become_self(const MkUser *save)
+mk_append_open_indexes(void *arg)
 {
-	AtEOXact_GUC(false, save->nestlevel);
-	SetUserIdAndSecContext(save->user, save->security);
+	MkAppender *a = arg;
+
+	a->estate = CreateExecutorState();
+	a->rri = makeNode(ResultRelInfo);
+	InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
+	ExecOpenIndices(a->rri, false);
 }
 
 /*
@@ -128,7 +121,6 @@ static void
 mk_append_open(MkAppender *a)
 {
 	int64 segment = a->next_offset / a->topic->segment_records;
-	MkUser save;
 
 	if (!a->is_open &&
 		!mk_segment_open(a->topic, a->partition, segment, RowExclusiveLock,
@@ -139,14 +131,7 @@ mk_append_open(MkAppender *a)
 	if (a->segment.plain)
 		a->pkey_info = BuildIndexInfo(a->segment.pkey);
 	else
-	{
-		mk_become_owner(&a->segment, &save);
-		a->estate = CreateExecutorState();
-		a->rri = makeNode(ResultRelInfo);
-		InitResultRelInfo(a->rri, a->segment.rel, 1, NULL, 0);
-		ExecOpenIndices(a->rri, false);
-		mk_become_self(&save);
-	}
+		mk_append_as_owner(a, mk_append_open_indexes, a);
 	a->indexes_open = true;
 }
 
@@ -177,18 +162,24 @@ mk_append_pkey_entries(MkAppender *a, int n)
 							UNIQUE_CHECK_YES, false, a->pkey_info);
 }
 
-static void
-mk_append_index_entries(MkAppender *a, int n)
+/* The first n slots of the appender. */
+typedef struct MkIndexEntries
 {
-	MkUser save;
+	MkAppender *appender;
+	int n;
+} MkIndexEntries;
 
-	mk_become_owner(&a->segment, &save);
-	for (int i = 0; i < n; i++)
+static void
+mk_append_index_entries(void *arg)
+{
+	const MkIndexEntries *entries = arg;
+	MkAppender *a = entries->appender;
+
+	for (int i = 0; i < entries->n; i++)
 	{
 		(void) mk_ExecInsertIndexTuples(a->rri, a->slots[i], a->estate);
 		ResetPerTupleExprContext(a->estate);
 	}
-	mk_become_self(&save);
 }
 
 /* Appends n records, which fit into the open segment. */
@@ -242,7 +233,11 @@ mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 	if (a->segment.plain)
 		mk_append_pkey_entries(a, n);
 	else
-		mk_append_index_entries(a, n);
+	{
+		MkIndexEntries entries = {a, n};
+
+		mk_append_as_owner(a, mk_append_index_entries, &entries);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(a->batch_context);
 	a->next_offset += n;

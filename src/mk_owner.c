@@ -1,0 +1,68 @@
+/*
+ * mk_owner.c
+ *		Running what the owner of a topic has written: expressions of its
+ *		indexes and constraints.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/guc.h"
+
+#include "mk_guc.h"
+#include "mk_owner.h"
+
+/* Whether an error comes from the server, and quotes no data. */
+static bool
+mk_owner_may_pass(int sqlstate)
+{
+	switch (ERRCODE_TO_CATEGORY(sqlstate))
+	{
+		case ERRCODE_TO_CATEGORY(ERRCODE_TRANSACTION_ROLLBACK):
+		case ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES):
+		case ERRCODE_TO_CATEGORY(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE):
+		case ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION):
+		case ERRCODE_TO_CATEGORY(ERRCODE_SYSTEM_ERROR):
+			return true;
+		default:
+			return sqlstate == ERRCODE_INSUFFICIENT_PRIVILEGE;
+	}
+}
+
+void
+mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
+			  const char *what)
+{
+	MemoryContext context = CurrentMemoryContext;
+	Oid user;
+	int security;
+	int nestlevel;
+
+	GetUserIdAndSecContext(&user, &security);
+	SetUserIdAndSecContext(owner, security | SECURITY_RESTRICTED_OPERATION);
+	nestlevel = NewGUCNestLevel();
+	mk_guc_restrict_search_path();
+	PG_TRY();
+	{
+		function(arg);
+	}
+	PG_CATCH();
+	{
+		/* the abort restores user and settings */
+		ErrorData *error;
+
+		if (mk_owner_may_pass(geterrcode()))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		ereport(ERROR,
+				(errcode(error->sqlerrcode), errmsg("%s", what),
+				 error->constraint_name != NULL
+					 ? errdetail("It violates constraint \"%s\".",
+								 error->constraint_name)
+					 : 0));
+	}
+	PG_END_TRY();
+	AtEOXact_GUC(false, nestlevel);
+	SetUserIdAndSecContext(user, security);
+}

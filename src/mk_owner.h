@@ -1,0 +1,21 @@
+/*
+ * mk_owner.h
+ *		Running what the owner of a topic has written: expressions of its
+ *		indexes and constraints.
+ */
+#ifndef MK_OWNER_H
+#define MK_OWNER_H
+
+/*
+ * Calls the function as that role, in a security-restricted operation and with
+ * a search_path that the caller cannot choose, as REINDEX does.
+ *
+ * An error of the function may quote a key or a value.  So it is raised again
+ * with its SQLSTATE, but with the message "what", which must hold no contents;
+ * errors of the server itself (cancel, shutdown, no memory, no lock, no right,
+ * a serialization failure) stay as they are.
+ */
+extern void mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
+						  const char *what);
+
+#endif /* MK_OWNER_H */
