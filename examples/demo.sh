@@ -54,7 +54,8 @@ wait_for() {
 }
 
 join() {
-    server_psql -qAt >/dev/null -c "SELECT minikafka.join_group('airport-delay',
+    PGUSER=statistics server_psql -qAt >/dev/null \
+        -c "SELECT minikafka.join_group('airport-delay',
         '{flights}', member_id => '$1',
         session_timeout => '2s', max_poll_interval => '3s')"
 }
@@ -63,7 +64,7 @@ join() {
 consumer() {
     local member=$1 error
     while :; do
-        error=$(PGAPPNAME=$member server_psql -q -v VERBOSITY=verbose \
+        error=$(PGUSER=statistics PGAPPNAME=$member server_psql -q -v VERBOSITY=verbose \
             -c "CALL consume('$member')" 2>&1) || true
         echo "$error"
         case $error in
@@ -96,7 +97,7 @@ start_producers() {
     local worker
     producers=()
     for ((worker = 0; worker < PRODUCERS; worker++)); do
-        server_psql -q -c "CALL produce($worker, $PRODUCERS, '$1', '$2')" &
+        PGUSER=airline server_psql -q -c "CALL produce($worker, $PRODUCERS, '$1', '$2')" &
         producers+=($!)
     done
 }

@@ -26,6 +26,17 @@ SELECT minikafka.create_topic('airport-delays', partitions => 1, cleanup_policy 
 CREATE TRIGGER outbox AFTER INSERT OR UPDATE ON airport_delay FOR EACH ROW
 	EXECUTE FUNCTION minikafka.outbox('airport-delays', 'airport');
 
+-- The producers are the airline, the consumers the statistics office.  Each may do its
+-- own part, and nothing else.
+CREATE ROLE airline LOGIN;
+CREATE ROLE statistics LOGIN;
+GRANT USAGE ON SCHEMA minikafka TO airline, statistics;
+GRANT INSERT ON minikafka_topics.flights TO airline;
+GRANT INSERT ON flight TO airline;
+GRANT SELECT ON minikafka_topics.flights TO statistics;
+GRANT INSERT ON minikafka_topics."airport-delays" TO statistics;
+GRANT SELECT, INSERT, UPDATE ON airport_delay TO statistics;
+
 -- The file, as the producers find it.
 CREATE TABLE arrival (
 	id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -35,4 +46,5 @@ CREATE TABLE arrival (
 	delay_minutes integer,
 	distance_miles integer
 );
+GRANT SELECT ON arrival TO airline;
 \copy arrival (departed, origin, destination, delay_minutes, distance_miles) from 'examples/data/flights.csv' csv header

@@ -1,4 +1,4 @@
--- What the drivers share: the tables and the topic.
+-- What the drivers share: the tables, the topic, and the roles that they connect as.
 
 CREATE EXTENSION IF NOT EXISTS minikafka;
 
@@ -19,3 +19,12 @@ CREATE TABLE spent (
 );
 
 SELECT minikafka.create_topic('purchases', partitions => 6);
+
+-- The producers, and the consumers: each may do its own part, and nothing else.
+CREATE ROLE shop LOGIN;
+CREATE ROLE billing LOGIN;
+GRANT USAGE ON SCHEMA minikafka TO shop, billing;
+GRANT INSERT ON minikafka_topics.purchases TO shop;
+GRANT SELECT, INSERT ON purchase TO shop;
+GRANT SELECT ON minikafka_topics.purchases TO billing;
+GRANT SELECT, INSERT, UPDATE ON spent TO billing;

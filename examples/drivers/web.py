@@ -7,7 +7,7 @@ repeats it.  answer() is what a process does with it, whichever it is.
 main() plays clients and processes, each of which has a connection of its own:
 each request comes three times, some processes die before COMMIT, and one key
 comes again with another request.  Prints how many requests had which answer.
-Needs the tables of setup.sql.
+Needs the tables of setup.sql, and connects as role shop.
 """
 
 import collections

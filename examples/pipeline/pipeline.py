@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The driver of the post-trade pipeline: python3 pipeline.py, after setup.sql.
 
+The trading system and each stage connect as roles of their own.
+
 Sends two days of executions, with all that goes wrong with them, and lets the
 stages read their topics until nothing is left.  Each batch is one transaction:
 what it was polled from, what it did, what it sent on.
@@ -12,7 +14,7 @@ import json
 
 import psycopg2
 
-# group, its topic, the function that does the work, the events it understands
+# group, which is the role too, its topic, the function that does the work, the events it understands
 STAGES = [
     ("booking", "executions", "book",
      {("execution.reported", 1), ("execution.amended", 1)}),
@@ -143,30 +145,32 @@ def run(connection, stage):
     return bool(total)
 
 
-def run_all(connection):
+def run_all(connections):
     # A settlement that failed is instructed again, so: until all are idle.
-    while any([run(connection, stage) for stage in STAGES]):
+    while any([run(connections[stage[0]], stage) for stage in STAGES]):
         pass
 
 
-def replay(connection):
-    with connection, connection.cursor() as cursor:
-        for group, topic, _, _ in STAGES:
+def replay(connections):
+    for group, topic, _, _ in STAGES:
+        with connections[group] as connection, connection.cursor() as cursor:
             cursor.execute("SELECT minikafka.reset_offsets(%s, %s, 'earliest')", (group, topic))
 
 
 def main():
-    connection = psycopg2.connect("")
+    connections = {role: psycopg2.connect(user=role)
+                   for role in ["trading"] + [stage[0] for stage in STAGES]}
     print("the first day")
-    send(connection, first_day())
-    run_all(connection)
+    send(connections["trading"], first_day())
+    run_all(connections)
     print("the second day: amendments, one of them late")
-    send(connection, second_day())
-    run_all(connection)
+    send(connections["trading"], second_day())
+    run_all(connections)
     print("a replay from the beginning")
-    replay(connection)
-    run_all(connection)
-    connection.close()
+    replay(connections)
+    run_all(connections)
+    for connection in connections.values():
+        connection.close()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
--- The post-trade pipeline: topics, tables, and what is done with each event.
+-- The post-trade pipeline: topics, tables, what is done with each event, and who
+-- may do it.
 -- README.md says what an event looks like; pipeline.py drives it.
 
 CREATE EXTENSION IF NOT EXISTS minikafka;
@@ -161,3 +162,28 @@ BEGIN
 	RETURN true;
 END
 $$;
+
+-- ---------------------------------------------------------------------------
+-- A role for the trading system, and one for each stage; what each needs
+
+CREATE ROLE trading LOGIN;
+CREATE ROLE booking LOGIN;
+CREATE ROLE clearing LOGIN;
+CREATE ROLE settling LOGIN;
+GRANT USAGE ON SCHEMA minikafka TO trading, booking, clearing, settling;
+
+GRANT INSERT ON minikafka_topics.executions TO trading;
+
+GRANT SELECT ON minikafka_topics.executions TO booking;
+GRANT INSERT ON minikafka_topics.instructions, minikafka_topics.quarantine TO booking;
+GRANT SELECT, INSERT, UPDATE ON trade, position TO booking;
+GRANT INSERT ON trade_history, instruction TO booking;
+
+GRANT SELECT ON minikafka_topics.instructions TO clearing;
+GRANT INSERT ON minikafka_topics.settlements, minikafka_topics.quarantine TO clearing;
+
+GRANT SELECT ON minikafka_topics.settlements TO settling;
+GRANT INSERT ON minikafka_topics.instructions, minikafka_topics.quarantine TO settling;
+GRANT SELECT, UPDATE ON trade TO settling;
+GRANT SELECT, INSERT, UPDATE ON position TO settling;
+GRANT INSERT ON instruction TO settling;

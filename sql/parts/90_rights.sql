@@ -1,23 +1,32 @@
 /*
  * Rights.  No role is created.
  *
- *	object									PUBLIC
+ *	object									granted to
  *	--------------------------------------	----------------------------------
- *	schema minikafka, minikafka_topics		USAGE
- *	schema minikafka_data					USAGE: an owner may ALTER his tables
- *	catalog tables, sequences				nothing
- *	all views								SELECT: they choose their rows
- *	all functions and procedures			EXECUTE: each checks for itself, by
- *											the rights on the topic's table, and
- *											whose the group, the producer or
- *											the inbox consumer is
- *	refuse_write()							nothing: only triggers need it
- *	maintain()								nothing: it looks after everything
+ *	schema minikafka						pg_monitor: USAGE.  To the roles of
+ *											applications, owners of topics and
+ *											administrators somebody grants it;
+ *											whoever has not got it can name, and
+ *											so call, nothing of what is below
+ *	schema minikafka_topics, minikafka_data	PUBLIC: USAGE.  Nothing in there can
+ *											be called; its tables have rights of
+ *											their own, and new segments are
+ *											attached in the name of their owner
+ *	catalog tables, sequences				nobody
+ *	all views								PUBLIC: SELECT.  They choose their
+ *											rows
+ *	all functions and procedures			PUBLIC: EXECUTE.  Each checks for
+ *											itself, by the rights on the topic's
+ *											table, and whose the group, the
+ *											producer or the inbox consumer is
+ *	refuse_write()							nobody: only triggers need it
+ *	maintain()								nobody: it looks after everything
  *
  * CREATE on minikafka_topics, the right to make topics, is for the database's
  * owner to grant.
  */
-GRANT USAGE ON SCHEMA minikafka, minikafka_topics, minikafka_data TO PUBLIC;
+GRANT USAGE ON SCHEMA minikafka TO pg_monitor;
+GRANT USAGE ON SCHEMA minikafka_topics, minikafka_data TO PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA minikafka FROM PUBLIC;
 REVOKE ALL ON ALL SEQUENCES IN SCHEMA minikafka FROM PUBLIC;
 GRANT SELECT ON minikafka.topics, minikafka.partitions, minikafka.groups,

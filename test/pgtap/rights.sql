@@ -13,12 +13,13 @@ CREATE ROLE tap_monitor IN ROLE pg_monitor;
 CREATE ROLE tap_granted;
 CREATE ROLE tap_member IN ROLE tap_select;
 -- pgTAP's tables belong to who made the plan
+GRANT USAGE ON SCHEMA minikafka TO tap_owner, tap_insert, tap_select, tap_delete, tap_nothing, tap_granted;
 GRANT ALL ON ALL TABLES IN SCHEMA pg_temp TO PUBLIC;
 GRANT ALL ON ALL SEQUENCES IN SCHEMA pg_temp TO PUBLIC;
 
 -- What the extension grants to everybody, and to nobody
 SELECT ok(has_schema_privilege('tap_nothing', schema, 'USAGE') AND NOT has_schema_privilege('tap_nothing', schema, 'CREATE'),
-	'everybody may use, and not create in, schema ' || schema)
+	'who is let in may use, and not create in, schema ' || schema)
 FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
 SELECT set_eq(
 	$$SELECT proname::text FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace

@@ -4,6 +4,7 @@
 --
 CREATE ROLE regress_owner;
 CREATE ROLE regress_other;
+GRANT USAGE ON SCHEMA minikafka TO regress_owner, regress_other;
 CREATE SCHEMA regress_owner AUTHORIZATION regress_owner;
 GRANT USAGE ON SCHEMA regress_owner TO PUBLIC;
 GRANT CREATE ON SCHEMA minikafka_topics TO regress_owner;
@@ -362,4 +363,5 @@ SELECT minikafka.drop_topic('private');
 SET client_min_messages = warning;
 DROP SCHEMA regress_owner, regress_other CASCADE;
 REVOKE CREATE ON SCHEMA minikafka_topics FROM regress_owner;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_owner, regress_other;
 DROP ROLE regress_owner, regress_other;

@@ -2,6 +2,7 @@
 -- Direct writes to the tables of a topic are refused, for everybody
 --
 CREATE ROLE regress_writer;
+GRANT USAGE ON SCHEMA minikafka TO regress_writer;
 GRANT CREATE ON SCHEMA minikafka_topics TO regress_writer;
 SET ROLE regress_writer;
 SELECT minikafka.create_topic('written', 1, segment_records => 4);
@@ -83,4 +84,5 @@ DROP TABLE writes;
 DROP VIEW tables;
 SELECT minikafka.drop_topic('written');
 REVOKE CREATE ON SCHEMA minikafka_topics FROM regress_writer;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_writer;
 DROP ROLE regress_writer;

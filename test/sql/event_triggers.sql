@@ -4,6 +4,7 @@
 --
 SET client_min_messages = warning;
 CREATE ROLE regress_ddl;
+GRANT USAGE ON SCHEMA minikafka TO regress_ddl;
 GRANT CREATE ON SCHEMA minikafka_topics TO regress_ddl;
 SELECT minikafka.create_topic('ddl', 1, segment_records => 4);
 GRANT INSERT ON minikafka_topics.ddl TO PUBLIC;
@@ -100,4 +101,5 @@ DROP EVENT TRIGGER no_drop;
 DROP FUNCTION no_ddl();
 SELECT minikafka.drop_topic('ddl');
 REVOKE CREATE ON SCHEMA minikafka_topics FROM regress_ddl;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_ddl;
 DROP ROLE regress_ddl;

@@ -103,6 +103,7 @@ RESET minikafka.clock_offset;
 
 -- Kafka case O19: offsets of a plain consumer, 7 days after the last commit
 CREATE ROLE regress_reader;
+GRANT USAGE ON SCHEMA minikafka TO regress_reader;
 SELECT minikafka.commit_offset('plain', 'expiring', partition, 5) FROM generate_series(0, 1) partition;
 SELECT minikafka.grant_group('plain', 'regress_reader');
 SET minikafka.clock_offset = 300000;
@@ -245,6 +246,7 @@ RESET minikafka.clock_offset;
 
 SELECT minikafka.drop_topic('expiring');
 DROP VIEW progress, heartbeats, sequences;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_reader;
 DROP ROLE regress_reader;
 DELETE FROM minikafka.inbox_consumer WHERE consumer = 'expiring';
 DELETE FROM minikafka.consumer_group;

@@ -139,6 +139,7 @@ CREATE ROLE regress_first;
 CREATE ROLE regress_member IN ROLE regress_first;
 CREATE ROLE regress_other;
 CREATE ROLE regress_monitor IN ROLE pg_monitor;
+GRANT USAGE ON SCHEMA minikafka TO regress_first, regress_other;
 SET ROLE regress_first;
 SELECT minikafka.inbox_accept('owned', 'e', 'v');
 SET ROLE regress_member;
@@ -166,6 +167,7 @@ SET LOCAL search_path = pg_temp, pg_catalog;
 SELECT minikafka.inbox_accept('owned', 'e'), minikafka.inbox_accept('owned', 'h');
 SELECT current_user OPERATOR(pg_catalog.=) session_user AS same_user, current_setting('search_path');
 ROLLBACK;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_first, regress_other;
 DROP ROLE regress_first, regress_member, regress_other, regress_monitor;
 
 -- Where nothing may be written

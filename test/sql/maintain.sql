@@ -95,6 +95,7 @@ SELECT "offset", value FROM minikafka.fetch_text('Q.Topic-1', 0, 4);
 -- Who
 CREATE ROLE regress_owner;
 CREATE ROLE regress_keeper;
+GRANT USAGE ON SCHEMA minikafka TO regress_owner, regress_keeper;
 GRANT CREATE ON SCHEMA minikafka_topics, minikafka_data TO regress_owner;
 SET ROLE regress_owner;
 CALL minikafka.maintain();
@@ -180,6 +181,7 @@ RESET minikafka.clock_offset;
 SELECT minikafka.drop_topic(topic) FROM minikafka.topics;
 REVOKE ALL ON PROCEDURE minikafka.maintain() FROM regress_keeper;
 REVOKE CREATE ON SCHEMA minikafka_topics, minikafka_data FROM regress_owner;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_owner, regress_keeper;
 DROP ROLE regress_owner, regress_keeper;
 
 -- What is broken is reported, at each pass, and stops nothing else: three topics,

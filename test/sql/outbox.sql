@@ -555,9 +555,11 @@ SELECT key, headers->>'table' AS "table", headers->>'schema' = pg_my_temp_schema
 FROM minikafka.fetch_text('o', 0, (minikafka.offsets('o', 0)).end_offset - 1);
 SELECT count(*) FROM pg_temp.sent('o');
 
--- Rights: who writes the row needs INSERT on the topic, the table's owner does not help
+-- Rights: who writes the row needs INSERT on the topic, the table's owner does not
+-- help; the clerk has no USAGE on the schema, and calls nothing
 CREATE ROLE regress_clerk;
 CREATE ROLE regress_keeper;
+GRANT USAGE ON SCHEMA minikafka TO regress_keeper;
 GRANT CREATE ON SCHEMA minikafka_topics, public TO regress_keeper;
 GRANT CREATE ON SCHEMA public TO regress_clerk;
 GRANT INSERT, DELETE, SELECT ON refused TO regress_clerk;
@@ -568,10 +570,19 @@ SET ROLE regress_clerk;
 INSERT INTO refused VALUES (10);
 \echo :LAST_ERROR_SQLSTATE
 DELETE FROM refused;
--- a trigger on a table of one's own needs no right until it fires
+-- a trigger on a table of one's own needs USAGE when it is made, and no right to the
+-- topic until it fires
 CREATE TABLE clerks (id int);
 CREATE TRIGGER outbox AFTER INSERT ON clerks
 	FOR EACH ROW EXECUTE FUNCTION minikafka.outbox('o', 'id');
+RESET ROLE;
+GRANT USAGE ON SCHEMA minikafka TO regress_clerk;
+SET ROLE regress_clerk;
+CREATE TRIGGER outbox AFTER INSERT ON clerks
+	FOR EACH ROW EXECUTE FUNCTION minikafka.outbox('o', 'id');
+RESET ROLE;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_clerk;
+SET ROLE regress_clerk;
 INSERT INTO clerks VALUES (1);
 RESET ROLE;
 GRANT INSERT ON minikafka_topics.o TO regress_clerk;
@@ -663,4 +674,5 @@ DROP TABLE keepers_log;
 DROP FUNCTION keepers_index, keepers_note;
 REVOKE CREATE ON SCHEMA minikafka_topics, public FROM regress_keeper;
 REVOKE CREATE ON SCHEMA public FROM regress_clerk;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_keeper;
 DROP ROLE regress_clerk, regress_keeper;

@@ -591,6 +591,7 @@ CREATE ROLE regress_first;
 CREATE ROLE regress_member IN ROLE regress_first;
 CREATE ROLE regress_other;
 CREATE ROLE regress_monitor IN ROLE pg_monitor;
+GRANT USAGE ON SCHEMA minikafka TO regress_first, regress_other;
 GRANT INSERT ON minikafka_topics.other TO regress_first, regress_other;
 SET ROLE regress_first;
 SELECT minikafka.send('other', 'o0', 'k', producer => 'owned', sequence => 0);
@@ -652,6 +653,7 @@ SELECT minikafka.append('other', 0, 'k', 'v', producer => 'owned', sequence => 0
 SELECT epoch, last_sequence FROM minikafka.producer_state('owned');
 RESET ROLE;
 DROP OWNED BY regress_first, regress_other;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_first, regress_other;
 DROP ROLE regress_first, regress_member, regress_other, regress_monitor;
 
 -- Where nothing may be sent; a repeat is no exception

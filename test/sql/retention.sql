@@ -306,6 +306,7 @@ RESET minikafka.clock_offset;
 
 -- who may
 CREATE ROLE regress_keeper;
+GRANT USAGE ON SCHEMA minikafka TO regress_keeper;
 SET ROLE regress_keeper;
 CALL minikafka.expire('passed');
 \echo :LAST_ERROR_SQLSTATE
@@ -323,6 +324,7 @@ RESET ROLE;
 SELECT log('passed', 1), segments('passed', 1), (SELECT count(*) FROM minikafka_topics.passed);
 
 SELECT count(minikafka.drop_topic(topic)) FROM minikafka.topics;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_keeper;
 DROP ROLE regress_keeper;
 DROP FUNCTION log(text, int), segments(text, int);
 DELETE FROM minikafka.consumer_group;

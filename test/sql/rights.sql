@@ -9,6 +9,8 @@ CREATE ROLE regress_nobody;
 CREATE ROLE regress_team;
 CREATE ROLE regress_member IN ROLE regress_team;
 CREATE ROLE regress_monitor IN ROLE pg_monitor;
+GRANT USAGE ON SCHEMA minikafka TO regress_owner, regress_producer, regress_consumer, regress_cleaner,
+	regress_nobody, regress_team, regress_member;
 \set VERBOSITY default
 
 -- making a topic takes CREATE on minikafka_topics
@@ -503,11 +505,13 @@ REVOKE CREATE ON SCHEMA minikafka_topics FROM regress_owner;
 DROP TABLE calls, answers;
 SELECT minikafka.create_topic('left', 1);
 CREATE ROLE regress_leaver;
+GRANT USAGE ON SCHEMA minikafka TO regress_leaver;
 GRANT SELECT ON minikafka_topics.left TO regress_leaver, regress_nobody;
 SET ROLE regress_leaver;
 SELECT minikafka.commit_offset('left over', 'left', 0, 0);
 RESET ROLE;
 REVOKE ALL ON minikafka_topics.left FROM regress_leaver;
+REVOKE USAGE ON SCHEMA minikafka FROM regress_leaver;
 DROP ROLE regress_leaver;
 SET ROLE regress_nobody;
 SELECT minikafka.commit_offset('left over', 'left', 0, 0);
@@ -527,6 +531,8 @@ SELECT minikafka.revoke_group('left over', 'regress_leaver');
 SELECT grantee FROM minikafka.group_grant WHERE grantee = 'regress_leaver';
 SELECT minikafka.revoke_group('left over', 'regress_leaver');
 SELECT minikafka.drop_topic('left');
+REVOKE USAGE ON SCHEMA minikafka FROM regress_owner, regress_producer, regress_consumer, regress_cleaner,
+	regress_nobody, regress_team, regress_member;
 DROP ROLE regress_owner, regress_producer, regress_consumer, regress_cleaner,
 	regress_nobody, regress_team, regress_member, regress_monitor;
 

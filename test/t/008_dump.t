@@ -18,6 +18,7 @@ $old->safe_psql(
 CREATE ROLE owner;
 CREATE ROLE producer LOGIN;
 CREATE ROLE consumer LOGIN;
+GRANT USAGE ON SCHEMA minikafka TO owner, producer, consumer;
 GRANT CREATE ON SCHEMA minikafka_topics TO owner;
 SET ROLE owner;
 SELECT minikafka.create_topic('orders', 2, segment_records => 10,

@@ -105,15 +105,18 @@ is(state_after($looking, q{SELECT * FROM minikafka.assignment('g', 'c')}),
 is(ask($looking, q{SELECT minikafka.committed('g', 't', 0)}),
 	'8', 'an offset is seen');
 
-# as a member of pg_monitor, and as nobody
-sql(q{CREATE ROLE monitor; CREATE ROLE nobody; GRANT pg_monitor TO monitor});
+# as a member of pg_monitor, and as roles that have next to nothing, or nothing
+sql(q{CREATE ROLE monitor; CREATE ROLE nobody; CREATE ROLE stranger;
+	GRANT pg_monitor TO monitor; GRANT USAGE ON SCHEMA minikafka TO nobody});
 wait_standby($node, $standby);
 is(there(q{SET ROLE monitor; SELECT count(*) FROM minikafka.groups;
 		SELECT count(*) FROM minikafka.lag('g')}), "4\n2", 'for pg_monitor');
 is(there(q{SET ROLE nobody; SELECT count(*) FROM minikafka.groups}),
-	'0', 'for a role without rights');
+	'0', 'for a role without rights to a topic');
 is(sqlstate($standby, q{SET ROLE nobody; SELECT * FROM minikafka.lag('g')}),
 	'42501', 'it is refused');
+is(sqlstate($standby, q{SET ROLE stranger; SELECT * FROM minikafka.groups}),
+	'42501', 'a role without USAGE does not come in');
 
 # ---------------------------------------------------------------------------
 # Using is refused, whatever it is

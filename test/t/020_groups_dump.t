@@ -18,7 +18,9 @@ my $roles = q{CREATE ROLE owner; CREATE ROLE friend; CREATE ROLE stranger};
 # a partition is to move; "dead": members that will be found dead; "gone" was
 # deleted, "made" too, and then made again; "plain" never had a member
 $old->safe_psql('postgres', $roles);
-$old->safe_psql('postgres', 'GRANT CREATE ON SCHEMA minikafka_topics TO owner');
+$old->safe_psql('postgres',
+	'GRANT USAGE ON SCHEMA minikafka TO owner, friend, stranger;
+	GRANT CREATE ON SCHEMA minikafka_topics TO owner');
 $old->safe_psql('postgres', $_)
   for q{
 SET ROLE owner;

@@ -343,6 +343,7 @@ is(sql('SELECT count(*), count(DISTINCT event), max(event) FROM effects'),
 
 sql(q{
 CREATE ROLE owner;
+GRANT USAGE ON SCHEMA minikafka TO owner;
 SELECT minikafka.create_topic('kept', 2, segment_records => 10);
 GRANT INSERT, SELECT ON minikafka_topics.kept TO owner;
 SET ROLE owner;

@@ -36,13 +36,15 @@ sub works
 	return $ok;
 }
 
-# A program that finds the database by its environment, in the background.
+# A program that finds the database by its environment, in the background; as a role,
+# if there is one, or else as the superuser.
 sub start
 {
-	my ($database, @command) = @_;
+	my ($database, $role, @command) = @_;
 	my %program = (out => '', err => '');
 
 	local %ENV = ($node->_get_env(), PGDATABASE => $database);
+	local $ENV{PGUSER} = $role if defined $role;
 	$program{run} = IPC::Run::start(
 		\@command, '<', \undef, '>', \$program{out}, '2>', \$program{err},
 		IPC::Run::timeout($MinikafkaTest::TIMEOUT));
@@ -62,7 +64,7 @@ sub run_psql
 {
 	my ($database, $file) = @_;
 
-	return ended(start($database, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1',
+	return ended(start($database, undef, 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1',
 		'-f', "$examples/$file")) == 0;
 }
 
@@ -110,15 +112,17 @@ sub wait_for
 	return;
 }
 
-# One program of each driver; @arguments may have %s for the driver's name.
+# One program of each driver; @arguments may have %s for the driver's name.  Producers
+# and consumers are roles of their own.
 sub start_all
 {
 	my (@arguments) = @_;
+	my $role = $arguments[0] eq 'produce' ? 'shop' : 'billing';
 
 	return {
 		map {
 			my $name = $_;
-			$name => start('postgres', @{ $drivers{$name} },
+			$name => start('postgres', $role, @{ $drivers{$name} },
 				map { s/%s/$name/r } @arguments)
 		} keys %drivers
 	};
@@ -222,7 +226,7 @@ SKIP:
 
 	# idempotency keys
 	my $before = value('SELECT count(*) FROM purchase');
-	my $web = start('postgres', $python, "$examples/drivers/web.py");
+	my $web = start('postgres', 'shop', $python, "$examples/drivers/web.py");
 
 	end_ok({ 'web.py' => $web }, 'ran');
 	is($web->{out},
@@ -237,7 +241,7 @@ SKIP:
 	# the pipeline
 	$node->safe_psql('postgres', 'CREATE DATABASE pipeline');
 	ok(run_psql('pipeline', 'pipeline/setup.sql'), 'pipeline: set up');
-	my $pipeline = start('pipeline', $python, "$examples/pipeline/pipeline.py");
+	my $pipeline = start('pipeline', undef, $python, "$examples/pipeline/pipeline.py");
 
 	end_ok({ 'pipeline.py' => $pipeline }, 'ran');
 	like($pipeline->{out}, qr/booking: 2 quarantined before, 54 repeated\n/,

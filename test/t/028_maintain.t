@@ -39,6 +39,7 @@ sub maintain
 sql(q{
 CREATE ROLE owner;
 CREATE ROLE reader LOGIN;
+GRANT USAGE ON SCHEMA minikafka TO owner, reader;
 GRANT CREATE ON SCHEMA minikafka_topics TO owner;
 -- so that he can make indexes
 GRANT CREATE ON SCHEMA minikafka_data TO owner;
