@@ -467,6 +467,7 @@ typedef struct MkLagCall
 	const MkGroup *group;
 	const MkTopic *topic;
 	int32 npartitions;
+	MkEnds *ends;
 	MkLag *lags;
 } MkLagCall;
 
@@ -478,9 +479,24 @@ mk_lag_call(void *arg)
 	for (int32 i = 0; i < call->npartitions; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		mk_consumer_lag(call->group_id, call->group, call->topic, i,
+		mk_consumer_lag(call->group_id, call->group, call->topic, i, call->ends,
 						&call->lags[i]);
 	}
+}
+
+/* The ends of partitions; the view consumer_lag calls lag() for each group. */
+static MkEnds *
+mk_lag_ends(FunctionCallInfo fcinfo)
+{
+	MemoryContext old;
+
+	if (fcinfo->flinfo->fn_extra == NULL)
+	{
+		old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
+		fcinfo->flinfo->fn_extra = mk_consumer_ends();
+		MemoryContextSwitchTo(old);
+	}
+	return fcinfo->flinfo->fn_extra;
 }
 
 /*
@@ -495,7 +511,8 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 	MkLagCall call = {.group_id = group_id,
 					  .group = group,
 					  .topic = topic,
-					  .npartitions = topic->npartitions};
+					  .npartitions = topic->npartitions,
+					  .ends = mk_lag_ends(fcinfo)};
 	bool unreadable = false;
 	Datum name = CStringGetTextDatum(NameStr(topic->name));
 

@@ -13,6 +13,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/hsearch.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -675,12 +676,75 @@ mk_consumer_topics(const MkGroup *group)
 	return result;
 }
 
+/* A partition, as a query has found it. */
+typedef struct MkEnd
+{
+	/* hash key */
+	int32 topic_id;
+	int32 partition;
+
+	int64 log_start;
+	int64 end;
+
+	/* the record that was looked up last, which many groups stand at */
+	int64 position; /* -1: none yet */
+	bool found;
+	TimestampTz ts;
+} MkEnd;
+
+MkEnds *
+mk_consumer_ends(void)
+{
+	HASHCTL ctl = {0};
+
+	ctl.keysize = offsetof(MkEnd, log_start);
+	ctl.entrysize = sizeof(MkEnd);
+	ctl.hcxt = CurrentMemoryContext;
+	return hash_create("minikafka ends", 64, &ctl,
+					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static MkEnd *
+mk_end_get(MkEnds *ends, const MkTopic *topic, int32 partition)
+{
+	MkEnd key = {.topic_id = topic->topic_id, .partition = partition};
+	MkEnd *e = hash_search(ends, &key, HASH_FIND, NULL);
+
+	if (e != NULL)
+		return e;
+	key.log_start = mk_log_start(topic, partition);
+	key.end = Max(key.log_start, mk_log_end(topic, partition));
+	key.position = -1;
+	e = hash_search(ends, &key, HASH_ENTER, NULL);
+	*e = key;
+	return e;
+}
+
+/* The time of the first record from a position on; false if there is none. */
+static bool
+mk_end_time(MkEnd *e, const MkTopic *topic, int64 position, TimestampTz *ts)
+{
+	int64 offset;
+
+	if (e->position != position)
+	{
+		e->position = -1;
+		e->found = mk_log_time(topic, e->partition, position,
+							   GetActiveSnapshot(), &offset, &e->ts) &&
+			offset < e->end;
+		e->position = position;
+	}
+	*ts = e->ts;
+	return e->found;
+}
+
 void
 mk_consumer_lag(const char *group_id, const MkGroup *group,
-				const MkTopic *topic, int32 partition, MkLag *result)
+				const MkTopic *topic, int32 partition, MkEnds *ends,
+				MkLag *result)
 {
+	MkEnd *e = mk_end_get(ends, topic, partition);
 	int64 position;
-	int64 unread;
 	TimestampTz ts;
 	MkAssignment *a = group != NULL
 		? mk_membership_assignment(group, topic->topic_id, partition)
@@ -690,14 +754,11 @@ mk_consumer_lag(const char *group_id, const MkGroup *group,
 
 	result->member_id = owner != NULL ? owner->member_id : NULL;
 	result->committed = mk_committed_offset(group_id, group, topic, partition);
-	result->log_start = mk_log_start(topic, partition);
-	result->end = Max(result->log_start, mk_log_end(topic, partition));
+	result->log_start = e->log_start;
+	result->end = e->end;
 	position = Max(result->committed, result->log_start);
 	result->lag = Max(result->end - position, 0);
 	result->time_lag = 0;
-	if (result->lag > 0 &&
-		mk_log_time(topic, partition, position, GetActiveSnapshot(), &unread,
-					&ts) &&
-		unread < result->end)
+	if (result->lag > 0 && mk_end_time(e, topic, position, &ts))
 		result->time_lag = Max(mk_clock_now() - ts, 0);
 }

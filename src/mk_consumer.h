@@ -100,9 +100,17 @@ typedef struct MkLag
 	const char *member_id; /* NULL: nobody has it */
 } MkLag;
 
+/*
+ * What was looked up of partitions, for all groups that one query asks about;
+ * made in the current memory context, and freed with it.
+ */
+typedef struct HTAB MkEnds;
+
+extern MkEnds *mk_consumer_ends(void);
+
 /* "group" may be NULL: one that the transaction is going to make. */
-extern void
-mk_consumer_lag(const char *group_id, const MkGroup *group,
-				const MkTopic *topic, int32 partition, MkLag *result);
+extern void mk_consumer_lag(const char *group_id, const MkGroup *group,
+							const MkTopic *topic, int32 partition, MkEnds *ends,
+							MkLag *result);
 
 #endif /* MK_CONSUMER_H */

@@ -5,9 +5,12 @@
  * An event is a row, and the unique index decides which of two sessions is the
  * first: INSERT ... ON CONFLICT DO NOTHING waits for the other to end.  So this
  * is plain SQL, run as the owner of the tables; the rights are checked before.
+ * What is there is read without SQL: a query of a SERIALIZABLE transaction would
+ * be in conflict with transactions about other events.
  */
 #include "postgres.h"
 
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/pg_type.h"
 #include "common/cryptohash.h"
@@ -30,10 +33,8 @@
 
 typedef enum MkStatement
 {
-	MK_FIND_CONSUMER,
 	MK_MAKE_CONSUMER,
 	MK_ACCEPT,
-	MK_FIND_EVENT,
 	MK_NUM_STATEMENTS
 } MkStatement;
 
@@ -46,11 +47,6 @@ typedef struct MkPrepared
 } MkPrepared;
 
 static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
-	[MK_FIND_CONSUMER] = {.sql = "SELECT consumer_no, owner "
-								 "FROM minikafka.inbox_consumer "
-								 "WHERE consumer OPERATOR(pg_catalog.=) $1",
-						  .nargs = 1,
-						  .types = {TEXTOID}},
 	[MK_MAKE_CONSUMER] = {.sql = "INSERT INTO minikafka.inbox_consumer "
 								 "(consumer, owner) VALUES ($1, $2) "
 								 "ON CONFLICT DO NOTHING",
@@ -60,14 +56,9 @@ static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
 						  "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
 				   .nargs = 4,
 				   .types = {INT4OID, TEXTOID, BYTEAOID, TIMESTAMPTZOID}},
-	[MK_FIND_EVENT] = {.sql = "SELECT payload_sha256 FROM minikafka.inbox "
-							  "WHERE consumer_no OPERATOR(pg_catalog.=) $1 "
-							  "AND event_id OPERATOR(pg_catalog.=) $2",
-					   .nargs = 2,
-					   .types = {INT4OID, TEXTOID}},
 };
 
-/* Runs one; true if it found, or made, a row. */
+/* Runs one; true if it made a row. */
 static bool
 mk_run(MkStatement which, Datum *values, const char *nulls)
 {
@@ -88,32 +79,63 @@ mk_run(MkStatement which, Datum *values, const char *nulls)
 	return SPI_processed > 0;
 }
 
-static Datum
-mk_found(int column, bool *isnull)
+/* Column numbers, as in sql/parts/10_catalog.sql */
+enum
 {
-	return SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, column,
-						 isnull);
+	Anum_consumer_consumer = 1,
+	Anum_consumer_consumer_no,
+	Anum_consumer_owner
+};
+
+enum
+{
+	Anum_inbox_consumer_no = 1,
+	Anum_inbox_event_id,
+	Anum_inbox_payload_sha256,
+	Anum_inbox_accepted_at
+};
+
+static bool
+mk_find_consumer(const char *consumer, int32 *number, NameData *owner)
+{
+	ScanKeyData key;
+	MkRows rows;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_consumer_consumer, BTEqualStrategyNumber, F_TEXTEQ,
+				CStringGetTextDatum(consumer));
+	mk_rows_begin_keys(&rows, MK_REL_INBOX_CONSUMER, MK_REL_INBOX_CONSUMER_PKEY,
+					   NULL, 1, &key);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL)
+	{
+		*number = DatumGetInt32(
+			mk_rows_column(&rows, tuple, Anum_consumer_consumer_no));
+		*owner =
+			*DatumGetName(mk_rows_column(&rows, tuple, Anum_consumer_owner));
+	}
+	mk_rows_end(&rows);
+	return tuple != NULL;
 }
 
 /* The consumer's number; it is made for the user if there is none. */
 static int32
 mk_inbox_consumer(const char *consumer, Oid user)
 {
-	Datum name = CStringGetTextDatum(consumer);
-	bool isnull;
+	int32 number;
+	NameData owner;
 
-	if (!mk_run(MK_FIND_CONSUMER, &name, NULL))
+	if (!mk_find_consumer(consumer, &number, &owner))
 	{
-		NameData owner;
 		Datum values[2];
 
 		namestrcpy(&owner, GetUserNameFromId(user, false));
-		values[0] = name;
+		values[0] = CStringGetTextDatum(consumer);
 		values[1] = NameGetDatum(&owner);
 		(void) mk_run(MK_MAKE_CONSUMER, values, NULL);
 
 		/* another session may have made it: it is there, or comes too late */
-		if (!mk_run(MK_FIND_CONSUMER, &name, NULL))
+		if (!mk_find_consumer(consumer, &number, &owner))
 			ereport(ERROR,
 					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 					 errmsg("inbox consumer \"%s\" was made by another "
@@ -121,9 +143,35 @@ mk_inbox_consumer(const char *consumer, Oid user)
 							consumer),
 					 errhint("Run the transaction again.")));
 	}
-	mk_role_check_owner(NameStr(*DatumGetName(mk_found(2, &isnull))), user,
-						"inbox consumer", consumer);
-	return DatumGetInt32(mk_found(1, &isnull));
+	mk_role_check_owner(NameStr(owner), user, "inbox consumer", consumer);
+	return number;
+}
+
+/* The digest of the event's payload; false if none is known. */
+static bool
+mk_find_digest(Datum consumer_no, Datum event_id, uint8 *digest)
+{
+	ScanKeyData keys[2];
+	MkRows rows;
+	HeapTuple tuple;
+	Datum known = (Datum) 0;
+	bool isnull = true;
+
+	ScanKeyInit(&keys[0], Anum_inbox_consumer_no, BTEqualStrategyNumber,
+				F_INT4EQ, consumer_no);
+	ScanKeyInit(&keys[1], Anum_inbox_event_id, BTEqualStrategyNumber, F_TEXTEQ,
+				event_id);
+	mk_rows_begin_keys(&rows, MK_REL_INBOX, MK_REL_INBOX_PKEY, NULL,
+					   lengthof(keys), keys);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL)
+		known =
+			mk_rows_nullable(&rows, tuple, Anum_inbox_payload_sha256, &isnull);
+	if (!isnull)
+		memcpy(digest, VARDATA_ANY(DatumGetByteaPP(known)),
+			   PG_SHA256_DIGEST_LENGTH);
+	mk_rows_end(&rows);
+	return !isnull;
 }
 
 static Datum
@@ -149,8 +197,7 @@ mk_inbox_accept_as_owner(const char *consumer, const char *event_id,
 {
 	Datum values[4];
 	char nulls[] = {' ', ' ', payload == NULL ? 'n' : ' ', ' '};
-	Datum before;
-	bool isnull;
+	uint8 before[PG_SHA256_DIGEST_LENGTH];
 
 	values[0] = Int32GetDatum(mk_inbox_consumer(consumer, user));
 	values[1] = CStringGetTextDatum(event_id);
@@ -159,12 +206,8 @@ mk_inbox_accept_as_owner(const char *consumer, const char *event_id,
 	if (mk_run(MK_ACCEPT, values, nulls))
 		return true;
 
-	if (payload == NULL || !mk_run(MK_FIND_EVENT, values, NULL))
-		return false;
-	before = mk_found(1, &isnull);
-	if (!isnull &&
-		memcmp(VARDATA_ANY(DatumGetByteaPP(before)),
-			   VARDATA(DatumGetPointer(values[2])),
+	if (payload != NULL && mk_find_digest(values[0], values[1], before) &&
+		memcmp(before, VARDATA(DatumGetPointer(values[2])),
 			   PG_SHA256_DIGEST_LENGTH) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_MK_CONFLICTING_EVENT),
@@ -201,9 +244,6 @@ mk_inbox_accept(const char *consumer, const char *event_id,
 /* ---------------------------------------------------------------------------
  * Forgetting
  */
-
-/* Column number, as in sql/parts/10_catalog.sql */
-#define Anum_inbox_accepted_at 4
 
 /* How many rows are removed at once. */
 #define MK_CLEAN_ROWS 20000

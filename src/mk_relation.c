@@ -7,10 +7,17 @@
  * checked them.  They are read with a catalog snapshot, which for a relation
  * without a syscache is always a new one, so that a REPEATABLE READ
  * transaction sees what holds now; or with a snapshot of the caller's.
+ *
+ * No read takes a predicate lock.  In a SERIALIZABLE transaction a scan with an
+ * MVCC snapshot would, of a page of the index: and fail transactions that use
+ * other groups or producers, whose rows are on the same page.  What must not
+ * change meanwhile is guarded by locks of our own.  So there the scan gets
+ * every row that any snapshot may see, and the snapshot is applied to those.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/relscan.h"
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "access/tableam.h"
@@ -63,7 +70,10 @@ static const char *const mk_relation_names[MK_NUM_RELS] = {
 	[MK_REL_PRODUCER_ID_SEQ] = "producer_id",
 	[MK_REL_PRODUCED] = "producer_progress",
 	[MK_REL_PRODUCED_PKEY] = "producer_progress_pkey",
+	[MK_REL_INBOX_CONSUMER] = "inbox_consumer",
+	[MK_REL_INBOX_CONSUMER_PKEY] = "inbox_consumer_pkey",
 	[MK_REL_INBOX] = "inbox",
+	[MK_REL_INBOX_PKEY] = "inbox_pkey",
 	[MK_REL_INBOX_ACCEPTED_IDX] = "inbox_accepted_idx",
 };
 
@@ -199,6 +209,16 @@ mk_rows_begin_keys(MkRows *rows, MkRelation rel, MkRelation index,
 {
 	rows->rel = table_open(mk_relation_oid(rel), AccessShareLock);
 	rows->index = index_open(mk_relation_oid(index), AccessShareLock);
+	rows->filter = NULL;
+	if (IsolationIsSerializable() &&
+		(snapshot == NULL || IsMVCCSnapshot(snapshot)))
+	{
+		if (snapshot == NULL)
+			snapshot = GetCatalogSnapshot(RelationGetRelid(rows->rel));
+		rows->filter = RegisterSnapshot(snapshot);
+		InitNonVacuumableSnapshot(rows->all, GlobalVisTestFor(rows->rel));
+		snapshot = &rows->all;
+	}
 	rows->scan = systable_beginscan_ordered(rows->rel, rows->index, snapshot,
 											nkeys, keys);
 }
@@ -219,13 +239,22 @@ mk_rows_begin(MkRows *rows, MkRelation rel, MkRelation index, Snapshot snapshot,
 HeapTuple
 mk_rows_next(MkRows *rows, ScanDirection direction)
 {
-	return systable_getnext_ordered(rows->scan, direction);
+	HeapTuple tuple;
+
+	do
+		tuple = systable_getnext_ordered(rows->scan, direction);
+	while (tuple != NULL && rows->filter != NULL &&
+		   !table_tuple_satisfies_snapshot(rows->rel, rows->scan->slot,
+										   rows->filter));
+	return tuple;
 }
 
 void
 mk_rows_end(MkRows *rows)
 {
 	systable_endscan_ordered(rows->scan);
+	if (rows->filter != NULL)
+		UnregisterSnapshot(rows->filter);
 	index_close(rows->index, AccessShareLock);
 	table_close(rows->rel, AccessShareLock);
 }

@@ -45,7 +45,10 @@ typedef enum MkRelation
 	MK_REL_PRODUCER_ID_SEQ,
 	MK_REL_PRODUCED,
 	MK_REL_PRODUCED_PKEY,
+	MK_REL_INBOX_CONSUMER,
+	MK_REL_INBOX_CONSUMER_PKEY,
 	MK_REL_INBOX,
+	MK_REL_INBOX_PKEY,
 	MK_REL_INBOX_ACCEPTED_IDX,
 	MK_NUM_RELS
 } MkRelation;
@@ -76,6 +79,10 @@ typedef struct MkRows
 	Relation rel;
 	Relation index;
 	SysScanDesc scan;
+
+	/* in a SERIALIZABLE transaction; see mk_relation.c */
+	Snapshot filter; /* NULL: the scan's own snapshot tells */
+	SnapshotData all;
 } MkRows;
 
 #define MK_ROWS_MAX_KEYS 4
