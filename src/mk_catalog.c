@@ -181,7 +181,7 @@ mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
 	topic->delete_retention = mk_topic_interval(
 		rows, tuple, MK_COLUMN_DELETE_RETENTION, MK_DEFAULT_DELETE_RETENTION);
 	topic->min_compaction_lag =
-		mk_topic_interval(rows, tuple, MK_COLUMN_MIN_COMPACTION_LAG, 0);
+		mk_topic_interval(rows, tuple, MK_COLUMN_MIN_COMPACTION_LAG, -1);
 	pfree(policy);
 	pfree(partitioner);
 }

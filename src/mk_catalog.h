@@ -38,7 +38,7 @@ typedef struct MkTopic
 	int64 retention; /* microseconds, or MK_UNLIMITED */
 	int64 retention_bytes; /* or MK_UNLIMITED */
 	int64 delete_retention; /* of tombstones, microseconds */
-	int64 min_compaction_lag; /* microseconds */
+	int64 min_compaction_lag; /* microseconds, or -1: not set */
 	NameData name;
 	uint32 sticky; /* where the session's next sticky partition is */
 	/* rights that were found, whose and when; see mk_topic_check_right */

@@ -201,7 +201,7 @@ static const MkNoteKind mk_note_kind = {
 	.discard = mk_note_discard,
 };
 
-static MkProgressNote *
+static const MkProgressNote *
 mk_note_find(const char *group_id, int32 topic_id, int32 partition)
 {
 	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
@@ -220,7 +220,7 @@ static MkProgressNote *
 mk_note_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 			 int32 generation, MkTopic *topic, int32 partition)
 {
-	MkProgressNote *before =
+	const MkProgressNote *before =
 		mk_note_find(use->group_id, topic->topic_id, partition);
 	int32 member_no = member != NULL ? member->member_no : 0;
 	MkProgressNote *n;
@@ -424,7 +424,8 @@ static int64
 mk_committed_offset(const char *group_id, const MkGroup *group,
 					const MkTopic *topic, int32 partition)
 {
-	MkProgressNote *note = mk_note_find(group_id, topic->topic_id, partition);
+	const MkProgressNote *note =
+		mk_note_find(group_id, topic->topic_id, partition);
 	MkProgress progress;
 
 	if (note != NULL && note->commits)
@@ -516,7 +517,7 @@ void
 mk_consumer_position(const MkGroup *group, const MkMember *member,
 					 const MkAssignment *a, MkPosition *position)
 {
-	MkProgressNote *note =
+	const MkProgressNote *note =
 		mk_note_find(group->group_id, a->topic_id, a->partition);
 	MkProgress p;
 	bool is_of;

@@ -345,7 +345,8 @@ typedef struct MkAction
 typedef struct MkGroupNote
 {
 	MkGroupUse *use;
-	List *users; /* OIDs of who has used it; the first may make it */
+	List *users; /* OIDs of the roles that have used it */
+	Oid maker; /* the role that makes it, if there is none; or InvalidOid */
 	List *actions;
 } MkGroupNote;
 
@@ -430,10 +431,9 @@ mk_group_lock(void *note)
 		exclusive = true;
 	}
 	use->exclusive = exclusive;
-	if (use->group == NULL && use->make)
+	if (use->group == NULL && OidIsValid(n->maker))
 	{
-		mk_membership_make(use->group_id,
-						   GetUserNameFromId(linitial_oid(n->users), false));
+		mk_membership_make(use->group_id, GetUserNameFromId(n->maker, false));
 		use->group = mk_membership_get(use->group_id);
 	}
 	if (use->group == NULL)
@@ -453,7 +453,7 @@ static const MkNoteKind mk_group_kind = {
 	.discard = mk_group_discard,
 };
 
-static MkGroupNote *
+static const MkGroupNote *
 mk_group_find_note(const char *group_id)
 {
 	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
@@ -465,7 +465,7 @@ mk_group_find_note(const char *group_id)
 MkGroupUse *
 mk_group_find_use(const char *group_id)
 {
-	MkGroupNote *n = mk_group_find_note(group_id);
+	const MkGroupNote *n = mk_group_find_note(group_id);
 
 	return n != NULL ? n->use : NULL;
 }
@@ -482,32 +482,38 @@ mk_group_copy(const MkGroupNote *before)
 	return n;
 }
 
-static MkGroupNote *
-mk_group_note(const char *group_id)
+/* The transaction's note, which the user is in; with "make" as one that makes. */
+static const MkGroupNote *
+mk_group_note(const char *group_id, bool make)
 {
-	MkGroupNote *n = mk_group_find_note(group_id);
+	const MkGroupNote *before = mk_group_find_note(group_id);
+	MkGroupNote *n;
 	Oid user = GetUserId();
-	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+	MemoryContext old;
 
-	if (n != NULL && n->actions != NIL &&
-		((const MkAction *) llast(n->actions))->kind == MK_ACTION_DELETE)
+	if (before != NULL && before->actions != NIL &&
+		((const MkAction *) llast(before->actions))->kind == MK_ACTION_DELETE)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("group \"%s\" is to be deleted by this transaction",
 						group_id)));
-	if (n == NULL || !list_member_oid(n->users, user))
+	if (before != NULL && list_member_oid(before->users, user) &&
+		(!make || OidIsValid(before->maker)))
+		return before;
+
+	old = MemoryContextSwitchTo(mk_xact_context());
+	if (before != NULL)
+		n = mk_group_copy(before);
+	else
 	{
-		if (n != NULL)
-			n = mk_group_copy(n);
-		else
-		{
-			n = palloc0(sizeof(MkGroupNote));
-			n->use = palloc0(sizeof(MkGroupUse));
-			n->use->group_id = pstrdup(group_id);
-		}
-		n->users = lappend_oid(n->users, user);
-		mk_xact_note(&mk_group_kind, n);
+		n = palloc0(sizeof(MkGroupNote));
+		n->use = palloc0(sizeof(MkGroupUse));
+		n->use->group_id = pstrdup(group_id);
 	}
+	n->users = list_append_unique_oid(n->users, user);
+	if (make && !OidIsValid(n->maker))
+		n->maker = user;
+	mk_xact_note(&mk_group_kind, n);
 	MemoryContextSwitchTo(old);
 	return n;
 }
@@ -515,17 +521,14 @@ mk_group_note(const char *group_id)
 MkGroupUse *
 mk_group_use(const char *group_id, bool make)
 {
-	MkGroupUse *use = mk_group_note(group_id)->use;
-
-	use->make |= make;
-	return use;
+	return mk_group_note(group_id, make)->use;
 }
 
 /* Adds an action; a new note, so that it goes when the savepoint does. */
 static void
 mk_group_act(const char *group_id, const MkAction *action)
 {
-	MkGroupNote *before = mk_group_note(group_id);
+	const MkGroupNote *before = mk_group_note(group_id, false);
 	MkGroupNote *n;
 	MkAction *copy;
 	ListCell *lc;
@@ -745,7 +748,7 @@ bool
 mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
 {
 	MkMemberNote like = {.member_no = m->member_no};
-	MkMemberNote *before = mk_xact_find_note(&mk_member_kind, &like);
+	const MkMemberNote *before = mk_xact_find_note(&mk_member_kind, &like);
 	MkMemberNote *n;
 	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
 	TimestampTz now = mk_clock_now();

@@ -50,7 +50,6 @@ extern bool mk_group_is_empty(MkGroup *group);
 typedef struct MkGroupUse
 {
 	char *group_id;
-	bool make; /* if there is none */
 	MkGroup *group;
 	bool exclusive;
 	List *callers; /* numbers of the members that were touched */

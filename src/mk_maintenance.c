@@ -49,6 +49,13 @@
 #define MK_SETTLE_TRIES    40
 #define MK_SETTLE_SLEEP_US 5000
 
+/*
+ * The lag of compaction in a pass, of a topic that does not say: so that a
+ * consumer that is not far behind sees all records, as Kafka's do, whose active
+ * segment is never compacted.
+ */
+#define MK_DEFAULT_COMPACTION_LAG USECS_PER_HOUR
+
 /* What is being done, and what the steps tell each other. */
 typedef struct MkWork
 {
@@ -293,12 +300,22 @@ mk_retain_partition(MkWork *w)
 		;
 }
 
+/* How old records must be; compact(), which somebody calls, goes to the end. */
+static int64
+mk_compaction_lag(const MkWork *w)
+{
+	if (w->topic->min_compaction_lag >= 0)
+		return w->topic->min_compaction_lag;
+	return w->is_pass ? MK_DEFAULT_COMPACTION_LAG : 0;
+}
+
 /* Finds out whether a pass is due, and begins it. */
 static void
 mk_do_begin_compaction(MkWork *w)
 {
 	const MkTopic *topic = w->topic;
 	TimestampTz now = mk_clock_now();
+	int64 lag = mk_compaction_lag(w);
 	MkCompacted last;
 	int64 log_start;
 	int64 bound;
@@ -311,9 +328,8 @@ mk_do_begin_compaction(MkWork *w)
 		return;
 	log_start = mk_log_start(topic, w->partition);
 	bound = mk_log_end(topic, w->partition);
-	if (topic->min_compaction_lag > 0)
-		bound = mk_log_since(topic, w->partition,
-							 now - topic->min_compaction_lag, bound);
+	if (lag > 0)
+		bound = mk_log_since(topic, w->partition, now - lag, bound);
 	/* noted from the first pass on, since one that is stopped leaves holes */
 	if (!mk_catalog_compacted(topic, w->partition, &last))
 	{

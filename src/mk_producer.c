@@ -32,7 +32,6 @@
 typedef struct MkProducerUse
 {
 	char *producer;
-	bool began; /* it has sent for a producer that there was not */
 	MkProducerRow row; /* since the lock: what will hold */
 	int32 former_epoch; /* since then: before those that are begun */
 } MkProducerUse;
@@ -41,6 +40,7 @@ typedef struct MkProducerNote
 {
 	MkProducerUse *use;
 	List *users; /* OIDs of who has used it; the first may make it */
+	bool sends; /* for a producer that there was not: in epoch 0 */
 	bool begins; /* an epoch */
 	bool is_new; /* at the call there was no such producer */
 	MkProducerRow row; /* as it was at the call */
@@ -244,17 +244,24 @@ mk_producer_copy(const MkProducerNote *before)
 }
 
 /* The transaction's note; a new one has the producer as it is now. */
-static MkProducerNote *
+static const MkProducerNote *
 mk_producer_note(const char *producer, bool *is_fresh)
 {
 	MkProducerUse like_use = {.producer = unconstify(char *, producer)};
 	MkProducerNote like = {.use = &like_use};
-	MkProducerNote *n = mk_xact_find_note(&mk_producer_kind, &like);
+	const MkProducerNote *before = mk_xact_find_note(&mk_producer_kind, &like);
+	MkProducerNote *n;
 	Oid user = GetUserId();
-	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+	MemoryContext old;
 
-	*is_fresh = n == NULL;
-	if (n == NULL)
+	*is_fresh = before == NULL;
+	if (before != NULL && list_member_oid(before->users, user))
+		return before;
+
+	old = MemoryContextSwitchTo(mk_xact_context());
+	if (before != NULL)
+		n = mk_producer_copy(before);
+	else
 	{
 		n = palloc0(sizeof(MkProducerNote));
 		n->use = palloc0(sizeof(MkProducerUse));
@@ -268,13 +275,8 @@ mk_producer_note(const char *producer, bool *is_fresh)
 	else if (n->users != NIL)
 		mk_role_check_owner(GetUserNameFromId(linitial_oid(n->users), false),
 							user, "producer", producer);
-	if (!list_member_oid(n->users, user))
-	{
-		if (!*is_fresh)
-			n = mk_producer_copy(n);
-		n->users = lappend_oid(list_copy(n->users), user);
-		mk_xact_note(&mk_producer_kind, n);
-	}
+	n->users = lappend_oid(list_copy(n->users), user);
+	mk_xact_note(&mk_producer_kind, n);
 	MemoryContextSwitchTo(old);
 	return n;
 }
@@ -560,12 +562,12 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 				 bool eager, MkNumbered *result)
 {
 	int64 sequence = numbering->sequence;
-	MkProducerNote *producer_note;
+	const MkProducerNote *producer_note;
 	MkProducerRow producer;
 	MkOutput like = {
 		.topic = topic, .topic_id = topic->topic_id, .partition = partition};
 	MkOutputNote note_like = {.output = &like};
-	MkOutputNote *before;
+	const MkOutputNote *before;
 	MkOutputNote *n;
 	int64 last;
 	bool expired;
@@ -598,8 +600,6 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 		if (producer_note->is_new ? producer.epoch >= 0 && producer.initialized
 								  : producer.epoch != producer_note->row.epoch)
 			mk_superseded(numbering->producer, producer.epoch);
-		if (producer_note->is_new)
-			like.use->began = true;
 	}
 	if (numbering->has_epoch && numbering->epoch != like.epoch)
 		mk_fenced(numbering->producer, numbering->epoch,
@@ -626,6 +626,14 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	if (sequence != last + 1)
 		mk_out_of_order(&like, sequence, last);
 
+	if (producer_note->is_new && !producer_note->sends &&
+		!producer_note->begins)
+	{
+		MkProducerNote *sends = mk_producer_copy(producer_note);
+
+		sends->sends = true;
+		mk_xact_note(&mk_producer_kind, sends);
+	}
 	mk_topic_note_use(topic->topic_id);
 	n = MemoryContextAlloc(mk_xact_context(), sizeof(MkOutputNote));
 	n->output = before != NULL ? before->output : mk_output_new(&like);
@@ -662,10 +670,10 @@ void
 mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
 {
 	bool is_fresh;
-	MkProducerNote *before = mk_producer_note(producer, &is_fresh);
+	const MkProducerNote *before = mk_producer_note(producer, &is_fresh);
 	MkProducerNote *n;
 	int32 last = before->begins ? before->epoch
-		: before->use->began    ? 0
+		: before->sends         ? 0
 								: before->row.epoch;
 
 	if (last == PG_INT32_MAX)

@@ -655,7 +655,7 @@ int64
 mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)
 {
 	MkDeleteNote *note;
-	MkDeleteNote *before;
+	const MkDeleteNote *before;
 	int64 end = mk_log_end(topic, partition);
 	int64 log_start = mk_log_start(topic, partition);
 

@@ -290,7 +290,7 @@ mk_xact_note(const MkNoteKind *kind, void *note)
 	last->last = p->nnotes++;
 }
 
-void *
+const void *
 mk_xact_find_note(const MkNoteKind *kind, const void *like)
 {
 	MkPending *p = mk_pending;

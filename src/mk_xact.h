@@ -116,7 +116,17 @@ typedef enum MkNoteRank
  * "same"; the later counts.  At commit all notes that were not rolled back are
  * ordered by rank and tag.  Then "lock" is called for each that has one (it may
  * fail), then, when all else is locked and checked, "write", then "finish".
- * "discard" frees a note that a later one replaces.
+ *
+ * The notes of a savepoint go when it is rolled back, and the ones about the
+ * same things from before it hold again, as they were.  So:
+ *
+ * - A note never changes before commit.  Something new about the same thing is
+ *	 a copy of the last note, changed, and noted in its place.
+ * - What several notes point to does not change before commit either; or else
+ *	 each of them holds all that tells how much of it is its own.  From "lock" on
+ *	 it may change, since then no savepoint is left.
+ * - "discard" frees a note that is replaced within its own level, and what it
+ *	 alone points to; nothing that a copy, or a note of another kind, shares.
  */
 typedef struct MkNoteKind
 {
@@ -136,9 +146,10 @@ extern MemoryContext mk_xact_context(void);
 extern void mk_xact_note(const MkNoteKind *kind, void *note);
 
 /*
- * The last note of this kind about the same thing as "like", or NULL.  Not
- * while committing.
+ * The last note of this kind about the same thing as "like", or NULL: to look
+ * at, and to copy.  It is valid until the next mk_xact_note about that thing.
+ * Not while committing.
  */
-extern void *mk_xact_find_note(const MkNoteKind *kind, const void *like);
+extern const void *mk_xact_find_note(const MkNoteKind *kind, const void *like);
 
 #endif /* MK_XACT_H */

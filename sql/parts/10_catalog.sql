@@ -183,7 +183,7 @@ COMMENT ON COLUMN minikafka.topic.min_insync_replicas IS 'synchronous standbys t
 COMMENT ON COLUMN minikafka.topic.retention IS 'how long records are kept';
 COMMENT ON COLUMN minikafka.topic.retention_bytes IS 'how many bytes of a partition are kept';
 COMMENT ON COLUMN minikafka.topic.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
-COMMENT ON COLUMN minikafka.topic.min_compaction_lag IS 'how old a record must be to be compacted, NULL: of any age';
+COMMENT ON COLUMN minikafka.topic.min_compaction_lag IS 'how old a record must be to be compacted, NULL: an hour for maintain(), of any age for compact()';
 COMMENT ON COLUMN minikafka.topic.created_at IS 'when the topic was created';
 
 COMMENT ON TABLE minikafka.partition IS 'catalog: partitions';

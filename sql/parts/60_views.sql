@@ -34,7 +34,7 @@ COMMENT ON COLUMN minikafka.topics.min_insync_replicas IS 'synchronous standbys 
 COMMENT ON COLUMN minikafka.topics.owner IS 'role that owns the topic''s table';
 COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
 COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
-COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'how old a record must be to be compacted, NULL: of any age';
+COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'how old a record must be to be compacted, NULL: an hour for maintain(), of any age for compact()';
 
 CREATE VIEW minikafka.partitions WITH (security_barrier) AS
 SELECT c.relname::text AS topic,

@@ -21,6 +21,7 @@ SELECT * FROM minikafka.latest(NULL);
 SELECT * FROM minikafka.latest('');
 -- names are taken as they are
 SELECT minikafka.create_topic('Q.Topic-1', 1, retention => '1 hour', cleanup_policy => 'compact,delete'), minikafka.create_topic('q.topic-1', 1);
+SELECT minikafka.set_topic_option('Q.Topic-1', 'min_compaction_lag', '0');
 SELECT minikafka.append('Q.Topic-1', 0, 'k', i::text) FROM generate_series(0, 4) i;
 CALL minikafka.compact('Q.Topic-1');
 CALL minikafka.compact('q.topic-1');
@@ -153,6 +154,7 @@ CREATE FUNCTION regress_owner.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BE
 	RAISE EXCEPTION 'not this one';
 END $$;
 SELECT minikafka.create_topic('indexed', 1, retention => '1 hour', cleanup_policy => 'compact,delete', segment_records => 1000);
+SELECT minikafka.set_topic_option('indexed', 'min_compaction_lag', '0');
 CREATE INDEX ON minikafka_topics.indexed (regress_owner.noted(value));
 CREATE TRIGGER refuse BEFORE DELETE ON minikafka_topics.indexed FOR EACH ROW EXECUTE FUNCTION regress_owner.refuse();
 SELECT minikafka.send_many('indexed', array_agg(repeat('v', 1000) ORDER BY i), array_agg(CASE WHEN i % 1000 = 500 THEN 'once ' || i ELSE (i % 10)::text END ORDER BY i))

@@ -228,6 +228,8 @@ SELECT minikafka.create_topic('m' || t, 3, segment_records => 50,
 	retention_bytes => 50000, cleanup_policy =>
 	(ARRAY['delete', 'compact', 'compact,delete'])[1 + t % 3])
 FROM generate_series(1, 6) t;
+SELECT minikafka.set_topic_option('m' || t, 'min_compaction_lag', '0')
+FROM generate_series(1, 6) t;
 });
 my $load = start_pgbench(
 	$node, {
