@@ -16,6 +16,8 @@ PG_CONFIG ?= pg_config
 EXTENSION  = minikafka
 MODULE_big = minikafka
 EXTVERSION := $(shell sed -n "s/^default_version *= *'\(.*\)'.*/\1/p" minikafka.control)
+# The library tells whether the SQL objects are of its version.
+PG_CPPFLAGS = -DMK_VERSION='"$(EXTVERSION)"'
 OBJS       = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
 
 # The install script is these parts, in this order.  (PGXS has uses of its own
@@ -66,7 +68,7 @@ $(error minikafka.control has no default_version)
 endif
 
 # One header is used by many files and the whole builds in seconds, so: all.
-$(OBJS): $(wildcard src/*.h)
+$(OBJS): $(wildcard src/*.h) minikafka.control
 
 # minikafka.control is among the prerequisites because EXTVERSION is read there.
 $(EXTENSION_SQL): $(SQL_PARTS:%=sql/parts/%.sql) minikafka.control

@@ -99,6 +99,13 @@ mk_catalog_role_callback(Datum arg, int cacheid, uint32 hashvalue)
 	mk_generation++;
 }
 
+/* Rows that a subscription has written send no invalidations. */
+static void
+mk_catalog_subscription_callback(Datum arg, int cacheid, uint32 hashvalue)
+{
+	mk_catalog_relcache_callback((Datum) 0, InvalidOid);
+}
+
 void
 mk_catalog_init(void)
 {
@@ -110,6 +117,8 @@ mk_catalog_init(void)
 	mk_topics = hash_create("minikafka topics", 64, &ctl,
 							HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	CacheRegisterRelcacheCallback(mk_catalog_relcache_callback, (Datum) 0);
+	CacheRegisterSyscacheCallback(SUBSCRIPTIONRELMAP,
+								  mk_catalog_subscription_callback, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHOID, mk_catalog_role_callback, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMMEMROLE, mk_catalog_role_callback,
 								  (Datum) 0);

@@ -48,10 +48,10 @@ typedef struct MkPrepared
 
 static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
 	[MK_MAKE_CONSUMER] = {.sql = "INSERT INTO minikafka.inbox_consumer "
-								 "(consumer, owner) VALUES ($1, $2) "
-								 "ON CONFLICT DO NOTHING",
-						  .nargs = 2,
-						  .types = {TEXTOID, NAMEOID}},
+								 "VALUES ($1, $2, $3) "
+								 "ON CONFLICT (consumer) DO NOTHING",
+						  .nargs = 3,
+						  .types = {TEXTOID, INT4OID, NAMEOID}},
 	[MK_ACCEPT] = {.sql = "INSERT INTO minikafka.inbox "
 						  "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
 				   .nargs = 4,
@@ -127,11 +127,12 @@ mk_inbox_consumer(const char *consumer, Oid user)
 
 	if (!mk_find_consumer(consumer, &number, &owner))
 	{
-		Datum values[2];
+		Datum values[3];
 
 		namestrcpy(&owner, GetUserNameFromId(user, false));
 		values[0] = CStringGetTextDatum(consumer);
-		values[1] = NameGetDatum(&owner);
+		values[1] = Int32GetDatum(mk_relation_next(MK_REL_CONSUMER_NO_SEQ));
+		values[2] = NameGetDatum(&owner);
 		(void) mk_run(MK_MAKE_CONSUMER, values, NULL);
 
 		/* another session may have made it: it is there, or comes too late */

@@ -30,7 +30,8 @@ typedef enum MkLockKind
 	MK_LOCK_MEMBER,
 	MK_LOCK_MEMBER_POLLED,
 	MK_LOCK_PRODUCER,
-	MK_LOCK_CLEANING
+	MK_LOCK_CLEANING,
+	MK_LOCK_NUMBERS
 } MkLockKind;
 
 /*
@@ -181,6 +182,20 @@ void
 mk_lock_log_start(int32 topic_id, int32 partition)
 {
 	mk_acquire(MK_LOCK_LOG_START, topic_id, partition, ExclusiveLock);
+}
+
+void
+mk_lock_numbers(int32 sequence)
+{
+	mk_acquire(MK_LOCK_NUMBERS, sequence, 0, ExclusiveLock);
+}
+
+void
+mk_lock_numbers_release(int32 sequence)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_NUMBERS, sequence, 0);
+
+	(void) LockRelease(&tag, ExclusiveLock, false);
 }
 
 static uint64

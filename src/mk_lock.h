@@ -69,6 +69,13 @@ extern void mk_lock_topic_drop(int32 topic_id);
 /* "I am moving the log start." */
 extern void mk_lock_log_start(int32 topic_id, int32 partition);
 
+/*
+ * "I am taking a number from this sequence", for as long as that takes; the
+ * argument is the sequence's MkRelation.
+ */
+extern void mk_lock_numbers(int32 sequence);
+extern void mk_lock_numbers_release(int32 sequence);
+
 /* "I am creating a topic of this name." */
 extern void mk_lock_topic_name(const char *name);
 

@@ -83,6 +83,7 @@ typedef struct MkWork
 	int settle_tries;
 
 	bool restoring; /* a dump */
+	bool subscriber; /* of another server's topics */
 	List *(*lister)(void);
 	List *list; /* what that has found */
 
@@ -679,17 +680,13 @@ mk_maintain_state(MkWork *w)
 /*
  * What is there may be a part of what a dump has: a group before its offsets, a
  * segment before its rows.  pg_dump sets sequences after it has loaded all
- * tables, so numbers are there that they have not given.
+ * tables, so until then there are numbers, and none was given.
  */
 static void
 mk_do_look_for_restore(MkWork *w)
 {
-	List *topic_ids = mk_catalog_topic_ids();
-
-	w->restoring =
-		mk_membership_last_group_no() > mk_relation_last(MK_REL_GROUP_NO_SEQ) ||
-		(topic_ids != NIL &&
-		 llast_int(topic_ids) > mk_relation_last(MK_REL_TOPIC_ID_SEQ));
+	w->subscriber = mk_relation_is_subscriber();
+	w->restoring = !w->subscriber && mk_relation_is_unnumbered();
 }
 
 /*
@@ -713,12 +710,28 @@ mk_maintenance_run(void (*report)(const char *activity))
 
 	mk_work_begin(&w);
 	(void) mk_step(&w, mk_do_look_for_restore, "maintenance");
-	if (w.restoring)
+	if (w.subscriber)
 	{
 		ereport(WARNING,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("a dump of minikafka is being restored"),
-				 errdetail("Nothing is maintained before that has ended.")));
+				 errmsg("the topics of this database are copies of another "
+						"server's"),
+				 errdetail("Nothing is maintained while a subscription writes "
+						   "them.")));
+		return;
+	}
+	if (w.restoring)
+	{
+		ereport(
+			WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("a dump of minikafka is being restored"),
+			 errdetail("Rows have numbers, and no sequence of minikafka has "
+					   "given any: a restore sets them at its end. "
+					   "Nothing is maintained before."),
+			 errhint("If no dump is being restored, send something, or "
+					 "use SELECT setval('minikafka.topic_id', max("
+					 "topic_id)) FROM minikafka.topic.")));
 		return;
 	}
 	foreach (lc, mk_list(&w, mk_catalog_topic_ids, "maintenance of topics"))

@@ -536,22 +536,6 @@ mk_membership_names(void)
 	return result;
 }
 
-int32
-mk_membership_last_group_no(void)
-{
-	int32 last = 0;
-	MkRows rows;
-	HeapTuple tuple;
-
-	mk_rows_begin(&rows, MK_REL_GROUP, MK_REL_GROUP_PKEY, NULL, 0, NULL);
-	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
-		last = Max(
-			last,
-			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_group_group_no)));
-	mk_rows_end(&rows);
-	return last;
-}
-
 List *
 mk_membership_numbers(void)
 {

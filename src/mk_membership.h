@@ -116,9 +116,6 @@ extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
 /* The names of all groups. */
 extern List *mk_membership_names(void);
 
-/* The greatest number of a group, 0 if there is none. */
-extern int32 mk_membership_last_group_no(void);
-
 /* The numbers of all members of all groups, in no order. */
 extern List *mk_membership_numbers(void);
 

@@ -27,11 +27,13 @@ typedef enum MkRelation
 	MK_REL_COMPACTION_PKEY,
 	MK_REL_GROUP,
 	MK_REL_GROUP_PKEY,
+	MK_REL_GROUP_NO_KEY,
 	MK_REL_GROUP_NO_SEQ,
 	MK_REL_GRANT,
 	MK_REL_GRANT_PKEY,
 	MK_REL_MEMBER,
 	MK_REL_MEMBER_PKEY,
+	MK_REL_MEMBER_NO_KEY,
 	MK_REL_MEMBER_NO_SEQ,
 	MK_REL_ASSIGNMENT,
 	MK_REL_ASSIGNMENT_PKEY,
@@ -47,6 +49,8 @@ typedef enum MkRelation
 	MK_REL_PRODUCED_PKEY,
 	MK_REL_INBOX_CONSUMER,
 	MK_REL_INBOX_CONSUMER_PKEY,
+	MK_REL_CONSUMER_NO_KEY,
+	MK_REL_CONSUMER_NO_SEQ,
 	MK_REL_INBOX,
 	MK_REL_INBOX_PKEY,
 	MK_REL_INBOX_ACCEPTED_IDX,
@@ -56,7 +60,10 @@ typedef enum MkRelation
 /* To be called once, in _PG_init. */
 extern void mk_relation_init(void);
 
-/* The OID of one of the extension's relations; cached. */
+/*
+ * The OID of one of the extension's relations; cached.  55000 if the library is
+ * not of the version of the extension's SQL objects.
+ */
 extern Oid mk_relation_oid(MkRelation which);
 
 /* The OID of the schema of the topics, or of the tables below them. */
@@ -69,9 +76,31 @@ extern Oid mk_relation_data_namespace(void);
  */
 extern bool mk_relation_is_settled(TransactionId xid);
 
-/* The next number of a sequence; and the last that it has given, 0 if none. */
+/*
+ * The next number of a sequence, which no row bears, be it committed or not:
+ * where the sequence lags behind the tables, as after a logical copy, it is
+ * moved past them first.
+ */
 extern int32 mk_relation_next(MkRelation sequence);
-extern int32 mk_relation_last(MkRelation sequence);
+
+/*
+ * To be called before a transaction writes for a user: sees to it, once in a
+ * session, that the sequences do not lag behind the tables all together.
+ */
+extern void mk_relation_note_use(void);
+
+/*
+ * Whether rows bear numbers, and none of the sequences has ever given one: so
+ * it is while a dump is restored, which sets the sequences at its end.
+ */
+extern bool mk_relation_is_unnumbered(void);
+
+/*
+ * Whether the rows come from another server by a subscription, and are its to
+ * write; and the error for that, 55000.
+ */
+extern bool mk_relation_is_subscriber(void);
+extern void mk_relation_check_subscriber(void);
 
 /* A scan of a table in the order of one of its indexes. */
 typedef struct MkRows

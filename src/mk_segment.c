@@ -17,6 +17,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/pg_am_d.h"
 #include "catalog/pg_class.h"
@@ -26,6 +27,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -107,6 +109,34 @@ mk_partition_relid(const MkTopic *topic, int32 partition)
 
 	snprintf(name, sizeof(name), "p%d_%d", topic->topic_id, partition);
 	return get_relname_relid(name, mk_relation_data_namespace());
+}
+
+bool
+mk_segment_has_tables(int32 topic_id)
+{
+	/* from "p1_" to before what follows all that begin with that */
+	NameData first = {{0}};
+	NameData after = {{0}};
+	ScanKeyData keys[3];
+	Relation rel;
+	SysScanDesc scan;
+	bool found;
+
+	snprintf(NameStr(first), NAMEDATALEN, "p%d_", topic_id);
+	snprintf(NameStr(after), NAMEDATALEN, "p%d%c", topic_id, '_' + 1);
+	ScanKeyInit(&keys[0], Anum_pg_class_relname, BTGreaterEqualStrategyNumber,
+				F_NAMEGE, NameGetDatum(&first));
+	ScanKeyInit(&keys[1], Anum_pg_class_relname, BTLessStrategyNumber, F_NAMELT,
+				NameGetDatum(&after));
+	ScanKeyInit(&keys[2], Anum_pg_class_relnamespace, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(mk_relation_data_namespace()));
+	rel = table_open(RelationRelationId, AccessShareLock);
+	scan = systable_beginscan(rel, ClassNameNspIndexId, true, NULL,
+							  lengthof(keys), keys);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return found;
 }
 
 /* ---------------------------------------------------------------------------

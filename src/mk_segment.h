@@ -36,6 +36,9 @@ typedef struct MkSegment
 /* To be called once, in _PG_init. */
 extern void mk_segment_init(void);
 
+/* Whether there are tables that are named as those of a topic of this number. */
+extern bool mk_segment_has_tables(int32 topic_id);
+
 /*
  * Opens a segment and its primary key.  False if there is no such table;
  * raises 55000 if somebody altered it so that it cannot serve.  "known", if

@@ -71,8 +71,11 @@ mk_topic_find(const char *name)
 				 errmsg("table \"%s\" in schema \"minikafka_topics\" is not a "
 						"topic of this database",
 						name),
-				 errhint("On a logical subscriber records arrive in the order "
-						 "of commit: read the table itself there.")));
+				 errdetail("The catalog of minikafka does not have it, as "
+						   "after a dump of the schema only or of this table "
+						   "only, or on a logical subscriber."),
+				 errhint("Read the table itself; or drop it, and make the "
+						 "topic with minikafka.create_topic().")));
 	}
 	return topic;
 }
@@ -160,6 +163,7 @@ mk_topic_get_internal(const char *name, int length, AclMode mode,
 MkTopic *
 mk_topic_get(const char *name, int length, AclMode mode)
 {
+	mk_relation_check_subscriber();
 	return mk_topic_get_internal(name, length, mode, false);
 }
 
@@ -328,6 +332,20 @@ mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 					 needed / backends + 1)));
 }
 
+/* A number that no topic has, nor tables that a topic has left. */
+static int32
+mk_topic_next_id(void)
+{
+	int32 topic_id;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		topic_id = mk_relation_next(MK_REL_TOPIC_ID_SEQ);
+	} while (mk_segment_has_tables(topic_id));
+	return topic_id;
+}
+
 void
 mk_topic_create(const char *name, const MkTopicOptions *options,
 				bool if_not_exists)
@@ -339,6 +357,7 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 	bool nulls[MK_NUM_COLUMNS] = {0};
 	MkTopic *topic;
 
+	mk_relation_note_use();
 	mk_topic_check_name(name);
 	if (mk_namespace_aclcheck(namespace, GetUserId(), ACL_CREATE) !=
 		ACLCHECK_OK)
@@ -357,7 +376,11 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 					(errcode(ERRCODE_DUPLICATE_OBJECT),
 					 errmsg("table \"%s\" in schema \"minikafka_topics\" "
 							"exists and is not a topic",
-							name)));
+							name),
+					 errdetail("The catalog of minikafka does not have it, as "
+							   "after a dump of the schema only."),
+					 errhint("Use DROP TABLE minikafka_topics.%s first.",
+							 quote_identifier(name))));
 		ereport(if_not_exists ? NOTICE : ERROR,
 				(errcode(ERRCODE_DUPLICATE_OBJECT),
 				 if_not_exists
@@ -376,8 +399,7 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 		quote_identifier(GetUserNameFromId(GetUserId(), false)));
 	mk_segment_refuse_writes(table);
 	relid = get_relname_relid(name, namespace);
-	values[MK_COLUMN_TOPIC_ID - 1] =
-		Int32GetDatum(mk_relation_next(MK_REL_TOPIC_ID_SEQ));
+	values[MK_COLUMN_TOPIC_ID - 1] = Int32GetDatum(mk_topic_next_id());
 	values[MK_COLUMN_REL - 1] = ObjectIdGetDatum(relid);
 	values[MK_COLUMN_PARTITIONS - 1] = Int32GetDatum(options->partitions);
 	values[MK_COLUMN_PARTITIONER - 1] =

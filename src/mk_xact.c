@@ -185,6 +185,7 @@ mk_xact_check_writable(const char *function)
 	PreventCommandIfReadOnly(function);
 	PreventCommandDuringRecovery(function);
 	PreventCommandIfParallelMode(function);
+	mk_relation_check_subscriber();
 }
 
 MemoryContext
@@ -202,8 +203,11 @@ mk_xact_pending(void)
 	MkLevel *level;
 
 	if (p == NULL)
+	{
+		mk_relation_note_use();
 		p = mk_pending =
 			MemoryContextAllocZero(TopTransactionContext, sizeof(MkPending));
+	}
 	if (p->level != NULL && p->level->nesting == nesting)
 		return p;
 
