@@ -116,6 +116,9 @@ extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
 /* The names of all groups. */
 extern List *mk_membership_names(void);
 
+/* mk_role_look for the owners of groups, and for whom they are granted to. */
+extern List *mk_membership_look(List *missing);
+
 /* The greatest number of a group, 0 if there is none. */
 extern int32 mk_membership_last_group_no(void);
 

@@ -63,6 +63,8 @@ static const char *const mk_relation_names[MK_NUM_RELS] = {
 	[MK_REL_PRODUCER_ID_SEQ] = "producer_id",
 	[MK_REL_PRODUCED] = "producer_progress",
 	[MK_REL_PRODUCED_PKEY] = "producer_progress_pkey",
+	[MK_REL_INBOX_CONSUMER] = "inbox_consumer",
+	[MK_REL_INBOX_CONSUMER_PKEY] = "inbox_consumer_pkey",
 	[MK_REL_INBOX] = "inbox",
 	[MK_REL_INBOX_ACCEPTED_IDX] = "inbox_accepted_idx",
 };
