@@ -2,13 +2,14 @@
 -- Rights: who may call what, who sees what
 --
 BEGIN;
-SELECT plan(489);
+SELECT plan(493);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
 CREATE ROLE tap_select;
 CREATE ROLE tap_delete;
-CREATE ROLE tap_nothing;
+CREATE ROLE tap_stranger;
+CREATE ROLE tap_nothing; -- but USAGE
 CREATE ROLE tap_monitor IN ROLE pg_monitor;
 CREATE ROLE tap_granted;
 CREATE ROLE tap_member IN ROLE tap_select;
@@ -21,6 +22,10 @@ GRANT ALL ON ALL SEQUENCES IN SCHEMA pg_temp TO PUBLIC;
 SELECT ok(has_schema_privilege('tap_nothing', schema, 'USAGE') AND NOT has_schema_privilege('tap_nothing', schema, 'CREATE'),
 	'who is let in may use, and not create in, schema ' || schema)
 FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
+SELECT is(has_schema_privilege('tap_stranger', schema, 'USAGE, CREATE'), schema <> 'minikafka', 'who is not let in, and schema ' || schema)
+FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
+SELECT ok(has_schema_privilege('pg_monitor', 'minikafka', 'USAGE') AND NOT has_schema_privilege('pg_monitor', 'minikafka', 'CREATE'),
+	'pg_monitor is let in');
 SELECT set_eq(
 	$$SELECT proname::text FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace
 	AND NOT has_function_privilege('tap_nothing', p.oid, 'EXECUTE')$$,
