@@ -276,13 +276,13 @@ mk_inbox_look(List *missing)
 	mk_rows_begin(&rows, MK_REL_INBOX_CONSUMER, MK_REL_INBOX_CONSUMER_PKEY,
 				  NULL, 0, NULL);
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
-		missing = mk_role_look(
-			missing,
-			NameStr(*DatumGetName(
-				mk_rows_column(&rows, tuple, Anum_inbox_consumer_owner))),
-			"inbox consumer",
-			TextDatumGetCString(
-				mk_rows_column(&rows, tuple, Anum_inbox_consumer_consumer)));
+		missing = mk_role_look(missing,
+							   NameStr(*DatumGetName(mk_rows_column(
+								   &rows, tuple, Anum_inbox_consumer_owner))),
+							   "inbox consumer",
+							   TextDatumGetCString(mk_rows_column(
+								   &rows, tuple, Anum_inbox_consumer_consumer)),
+							   false);
 	mk_rows_end(&rows);
 	return missing;
 }

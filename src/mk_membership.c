@@ -549,11 +549,11 @@ mk_membership_look(List *missing)
 
 		if (!mk_membership_get_rights(lfirst(name), &group))
 			continue;
-		missing =
-			mk_role_look(missing, NameStr(group.owner), "group", lfirst(name));
+		missing = mk_role_look(missing, NameStr(group.owner), "group",
+							   lfirst(name), false);
 		foreach (grantee, group.grantees)
-			missing = mk_role_look(missing, lfirst(grantee), "grant of group",
-								   lfirst(name));
+			missing = mk_role_look(missing, lfirst(grantee), "group",
+								   lfirst(name), true);
 	}
 	return missing;
 }

@@ -148,7 +148,8 @@ mk_produced_look(List *missing)
 								   &rows, tuple, Anum_producer_owner))),
 							   "producer",
 							   TextDatumGetCString(mk_rows_column(
-								   &rows, tuple, Anum_producer_producer)));
+								   &rows, tuple, Anum_producer_producer)),
+							   false);
 	mk_rows_end(&rows);
 	return missing;
 }

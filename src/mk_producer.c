@@ -698,7 +698,7 @@ typedef struct MkGiveNote
 {
 	char *producer;
 	char *owner;
-	Oid user; /* who gives it */
+	Oid user; /* that gives it */
 } MkGiveNote;
 
 static uint64

@@ -50,13 +50,12 @@ typedef struct MkMissingRole
 {
 	char *role;
 	int count; /* of what names it */
-	char *kind; /* of the first of these */
-	char *name;
+	char *what; /* the first of these, and how it names it */
 } MkMissingRole;
 
 List *
 mk_role_look(List *missing, const char *role, const char *kind,
-			 const char *name)
+			 const char *name, bool granted)
 {
 	MkMissingRole *m;
 	ListCell *lc;
@@ -75,8 +74,8 @@ mk_role_look(List *missing, const char *role, const char *kind,
 	m = palloc(sizeof(MkMissingRole));
 	m->role = pstrdup(role);
 	m->count = 1;
-	m->kind = pstrdup(kind);
-	m->name = pstrdup(name);
+	m->what = psprintf("%s \"%s\" %s", kind, name,
+					   granted ? "is granted" : "belongs");
 	return lappend(missing, m);
 }
 
@@ -91,14 +90,13 @@ mk_role_warn(const List *missing)
 
 		ereport(WARNING,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("%s \"%s\" belongs to role \"%s\", which does not "
-						"exist",
-						m->kind, m->name, m->role),
+				 errmsg("%s to role \"%s\", which does not exist", m->what,
+						m->role),
 				 m->count > 1
-					 ? errdetail_plural("So does %d other group, producer or "
-										"inbox consumer.",
-										"So do %d other groups, producers or "
-										"inbox consumers.",
+					 ? errdetail_plural("It is named by %d other group, "
+										"producer or inbox consumer.",
+										"It is named by %d other groups, "
+										"producers or inbox consumers.",
 										m->count - 1, m->count - 1)
 					 : 0,
 				 errhint("A new role of that name would have the rights. Use "

@@ -27,12 +27,12 @@ extern void mk_role_check_give(const char *owner, const char *new_owner,
 							   Oid user, const char *kind, const char *name);
 
 /*
- * Adds what a role is named by, as its owner or otherwise, to a list that the
- * second function warns of: roles that do not exist, and whose names a new role
- * may get.
+ * Looks for the role that something belongs to, or is granted to.  If it does not
+ * exist, so that a new role of that name would get the rights, it is added to the
+ * list, of which the second function warns.
  */
 extern List *mk_role_look(List *missing, const char *role, const char *kind,
-						  const char *name);
+						  const char *name, bool granted);
 extern void mk_role_warn(const List *missing);
 
 #endif /* MK_ROLE_H */

@@ -144,7 +144,7 @@ sql('restored', $superuser, 'DROP OWNED BY billing; DROP ROLE billing');
 ($status, $out, $err) = $node->psql('postgres', 'CALL minikafka.maintain()');
 like($err, qr/WARNING: .*group "billing" belongs to role "billing", which does not exist/,
 	'a role that is gone');
-like($err, qr/So does 1 other /, 'and all that it had');
+like($err, qr/It is named by 1 other /, 'and all that it had');
 is(told('postgres', 'shop', q{SELECT minikafka.poll('billing', 'm')}),
 	'42501', 'nobody has it');
 
