@@ -405,6 +405,16 @@ minikafka_revoke_group(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* set_group_owner(group_id, owner) */
+PG_FUNCTION_INFO_V1(minikafka_set_group_owner);
+Datum
+minikafka_set_group_owner(PG_FUNCTION_ARGS)
+{
+	mk_enter_writer("set_group_owner()");
+	mk_group_set_owner(mk_group_id(fcinfo), mk_api_cstring(fcinfo, 1, "owner"));
+	PG_RETURN_VOID();
+}
+
 /* Whether the views show a group to the caller. */
 PG_FUNCTION_INFO_V1(minikafka_group_is_visible);
 Datum

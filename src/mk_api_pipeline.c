@@ -44,3 +44,15 @@ minikafka_inbox_accept(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(mk_inbox_accept(
 		consumer, event_id, PG_ARGISNULL(2) ? NULL : PG_GETARG_BYTEA_PP(2)));
 }
+
+/* set_inbox_owner(consumer, owner) */
+PG_FUNCTION_INFO_V1(minikafka_set_inbox_owner);
+Datum
+minikafka_set_inbox_owner(PG_FUNCTION_ARGS)
+{
+	mk_api_enter("set_inbox_owner()");
+	mk_xact_check_writable("set_inbox_owner()");
+	mk_inbox_set_owner(mk_api_id(fcinfo, 0, "consumer"),
+					   mk_api_cstring(fcinfo, 1, "owner"));
+	PG_RETURN_VOID();
+}

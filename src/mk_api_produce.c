@@ -406,6 +406,18 @@ minikafka_init_producer(PG_FUNCTION_ARGS)
 		heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }
 
+/* set_producer_owner(producer, owner) */
+PG_FUNCTION_INFO_V1(minikafka_set_producer_owner);
+Datum
+minikafka_set_producer_owner(PG_FUNCTION_ARGS)
+{
+	mk_api_enter("set_producer_owner()");
+	mk_xact_check_writable("set_producer_owner()");
+	mk_producer_set_owner(mk_api_id(fcinfo, 0, "producer"),
+						  mk_api_cstring(fcinfo, 1, "owner"));
+	PG_RETURN_VOID();
+}
+
 typedef struct MkState
 {
 	MkProducerRow producer;

@@ -55,6 +55,17 @@ mk_namespace_aclcheck(Oid namespace, Oid role, AclMode mode)
 #endif
 }
 
+/* 42501 unless the member may make itself, or what it owns, that role's. */
+static inline void
+mk_check_can_set_role(Oid member, Oid role)
+{
+#if PG_VERSION_NUM >= 160000
+	check_can_set_role(member, role);
+#else
+	check_is_member_of_role(member, role);
+#endif
+}
+
 /*
  * The transaction id of a virtual transaction, or InvalidTransactionId when
  * it has none or has ended.

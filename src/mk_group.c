@@ -103,8 +103,7 @@ mk_group_check_right(const MkGroup *group, Oid user, bool own)
 			ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("permission denied for group \"%s\"", group->group_id),
-			 errdetail("It belongs to role \"%s\", which used it first.",
-					   NameStr(group->owner)),
+			 errdetail("It belongs to role \"%s\".", NameStr(group->owner)),
 			 own ? 0 : errhint("That role can use minikafka.grant_group().")));
 }
 
@@ -323,11 +322,12 @@ typedef enum MkActionKind
 	MK_ACTION_CHECK, /* do what is due */
 	MK_ACTION_LET_GO,
 	MK_ACTION_LET_GO_COMMITTED,
-	MK_ACTION_JOIN,
 	MK_ACTION_LEAVE,
 	/* those below are errors where there is no group any more */
+	MK_ACTION_JOIN,
 	MK_ACTION_GRANT,
 	MK_ACTION_REVOKE,
+	MK_ACTION_OWNER,
 	MK_ACTION_DELETE
 } MkActionKind;
 
@@ -1143,6 +1143,12 @@ mk_change_act(MkChange *c, const MkAction *action)
 								action->kind == MK_ACTION_GRANT);
 			c->changed = true;
 			break;
+		case MK_ACTION_OWNER:
+			mk_role_check_give(NameStr(c->group->owner), action->name,
+							   action->user, "group", c->use->group_id);
+			namestrcpy(&c->group->owner, action->name);
+			c->changed = true;
+			break;
 		case MK_ACTION_DELETE:
 			mk_group_check_right(c->group, action->user, true);
 			for (int i = 0; i < c->group->nmembers; i++)
@@ -1180,7 +1186,7 @@ mk_group_finish(void *note)
 	if (c.group == NULL)
 	{
 		foreach (lc, n->actions)
-			if (((const MkAction *) lfirst(lc))->kind >= MK_ACTION_GRANT)
+			if (((const MkAction *) lfirst(lc))->kind >= MK_ACTION_JOIN)
 				mk_group_not_found(n->use->group_id);
 		return;
 	}
@@ -1213,12 +1219,34 @@ mk_group_finish(void *note)
  * Noting changes
  */
 
+/*
+ * Whether the caller may make the group: it has a right to a topic, so that a
+ * role without any takes no name.
+ */
+static bool
+mk_join_may_make(const MkJoin *join)
+{
+	for (int i = 0; i < join->ntopics; i++)
+		if (mk_catalog_topic_by_name(join->topics[i]) != NULL)
+			return true;
+	return superuser();
+}
+
 void
 mk_group_join(MkJoin *join)
 {
 	MkGroup *g = mk_group_find(join->group_id);
 	MkAction action = {.kind = MK_ACTION_JOIN, .join = join};
+	bool may_make = mk_join_may_make(join);
 
+	if (g == NULL && !may_make)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied to create group \"%s\"", join->group_id),
+			 errdetail("None of its topics exists."),
+			 errhint("Its first member needs SELECT on a topic that "
+					 "exists.")));
 	if (join->member_id == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
@@ -1248,7 +1276,7 @@ mk_group_join(MkJoin *join)
 		mk_join_check_settings(join, g);
 		(void) mk_join_former(join, g);
 	}
-	mk_group_use(join->group_id, true);
+	mk_group_use(join->group_id, may_make);
 	mk_group_act(join->group_id, &action);
 }
 
@@ -1274,6 +1302,17 @@ mk_group_grant(const char *group_id, const char *grantee, bool grant)
 	/* one that was dropped can still be revoked */
 	if (grant || !mk_group_is_granted(g, grantee))
 		(void) get_role_oid(grantee, false);
+	mk_group_act(group_id, &action);
+}
+
+void
+mk_group_set_owner(const char *group_id, const char *owner)
+{
+	MkGroup *g = mk_group_get(group_id);
+	const MkAction action = {.kind = MK_ACTION_OWNER, .name = owner};
+
+	mk_role_check_give(NameStr(g->owner), owner, GetUserId(), "group",
+					   group_id);
 	mk_group_act(group_id, &action);
 }
 

@@ -126,12 +126,14 @@ typedef struct MkJoin
 
 /*
  * Notes that a member joins, and sets member_id.  "join" and all in it must be
- * in mk_xact_context().
+ * in mk_xact_context(), and the caller may read those of its topics that exist.
+ * 42501 if there is no group, and no such topic.
  */
 extern void mk_group_join(MkJoin *join);
 extern void mk_group_leave(const char *group_id, const char *member_id);
 extern void
 mk_group_grant(const char *group_id, const char *grantee, bool grant);
+extern void mk_group_set_owner(const char *group_id, const char *owner);
 extern void mk_group_delete(const char *group_id);
 
 /*

@@ -34,6 +34,7 @@
 typedef enum MkStatement
 {
 	MK_MAKE_CONSUMER,
+	MK_GIVE_CONSUMER,
 	MK_ACCEPT,
 	MK_NUM_STATEMENTS
 } MkStatement;
@@ -52,6 +53,12 @@ static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
 								 "ON CONFLICT (consumer) DO NOTHING",
 						  .nargs = 3,
 						  .types = {TEXTOID, INT4OID, NAMEOID}},
+	[MK_GIVE_CONSUMER] = {.sql =
+							  "UPDATE minikafka.inbox_consumer SET owner = $2 "
+							  "WHERE consumer OPERATOR(pg_catalog.=) $1 "
+							  "AND owner OPERATOR(pg_catalog.=) $3",
+						  .nargs = 3,
+						  .types = {TEXTOID, NAMEOID, NAMEOID}},
 	[MK_ACCEPT] = {.sql = "INSERT INTO minikafka.inbox "
 						  "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
 				   .nargs = 4,
@@ -219,27 +226,109 @@ mk_inbox_accept_as_owner(const char *consumer, const char *event_id,
 	return false;
 }
 
+static void
+mk_inbox_set_owner_as_owner(const char *consumer, const char *owner, Oid user)
+{
+	Datum values[3];
+	NameData names[2];
+	bool isnull;
+
+	values[0] = CStringGetTextDatum(consumer);
+	if (!mk_run(MK_FIND_CONSUMER, values, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("inbox consumer \"%s\" does not exist", consumer),
+				 errhint("Its first minikafka.inbox_accept() makes it.")));
+	names[0] = *DatumGetName(mk_found(2, &isnull));
+	mk_role_check_give(NameStr(names[0]), owner, user, "inbox consumer",
+					   consumer);
+	namestrcpy(&names[1], owner);
+	values[1] = NameGetDatum(&names[1]);
+	values[2] = NameGetDatum(&names[0]);
+	if (!mk_run(MK_GIVE_CONSUMER, values, NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("inbox consumer \"%s\" was given to another role by "
+						"another transaction",
+						consumer),
+				 errhint("Run the transaction again.")));
+}
+
+/* What the statements run as: the owner of the tables, and not the caller. */
+typedef struct MkAsOwner
+{
+	Oid user;
+	int context;
+	int nest_level;
+} MkAsOwner;
+
+static void
+mk_inbox_begin(MkAsOwner *as)
+{
+	Relation rel = table_open(mk_relation_oid(MK_REL_INBOX), AccessShareLock);
+
+	as->nest_level = NewGUCNestLevel();
+	GetUserIdAndSecContext(&as->user, &as->context);
+	SetUserIdAndSecContext(rel->rd_rel->relowner,
+						   as->context | SECURITY_LOCAL_USERID_CHANGE);
+	table_close(rel, AccessShareLock);
+	mk_guc_restrict_search_path();
+	SPI_connect();
+}
+
+static void
+mk_inbox_end(const MkAsOwner *as)
+{
+	SPI_finish();
+	AtEOXact_GUC(false, as->nest_level);
+	SetUserIdAndSecContext(as->user, as->context);
+}
+
 bool
 mk_inbox_accept(const char *consumer, const char *event_id,
 				struct varlena *payload)
 {
-	Oid user;
-	int context;
-	int nest_level = NewGUCNestLevel();
-	Relation rel = table_open(mk_relation_oid(MK_REL_INBOX), AccessShareLock);
+	MkAsOwner as;
 	bool first;
 
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(rel->rd_rel->relowner,
-						   context | SECURITY_LOCAL_USERID_CHANGE);
-	table_close(rel, AccessShareLock);
-	mk_guc_restrict_search_path();
-	SPI_connect();
-	first = mk_inbox_accept_as_owner(consumer, event_id, payload, user);
-	SPI_finish();
-	AtEOXact_GUC(false, nest_level);
-	SetUserIdAndSecContext(user, context);
+	mk_inbox_begin(&as);
+	first = mk_inbox_accept_as_owner(consumer, event_id, payload, as.user);
+	mk_inbox_end(&as);
 	return first;
+}
+
+void
+mk_inbox_set_owner(const char *consumer, const char *owner)
+{
+	MkAsOwner as;
+
+	mk_inbox_begin(&as);
+	mk_inbox_set_owner_as_owner(consumer, owner, as.user);
+	mk_inbox_end(&as);
+}
+
+/* Column numbers, as in sql/parts/10_catalog.sql */
+#define Anum_inbox_consumer_consumer 1
+#define Anum_inbox_consumer_owner    3
+
+List *
+mk_inbox_look(List *missing)
+{
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, MK_REL_INBOX_CONSUMER, MK_REL_INBOX_CONSUMER_PKEY,
+				  NULL, 0, NULL);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+		missing = mk_role_look(missing,
+							   NameStr(*DatumGetName(mk_rows_column(
+								   &rows, tuple, Anum_inbox_consumer_owner))),
+							   "inbox consumer",
+							   TextDatumGetCString(mk_rows_column(
+								   &rows, tuple, Anum_inbox_consumer_consumer)),
+							   false);
+	mk_rows_end(&rows);
+	return missing;
 }
 
 /* ---------------------------------------------------------------------------

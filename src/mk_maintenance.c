@@ -36,6 +36,7 @@
 #include "mk_producer.h"
 #include "mk_progress.h"
 #include "mk_retain.h"
+#include "mk_role.h"
 #include "mk_topic.h"
 #include "mk_try.h"
 
@@ -648,6 +649,12 @@ mk_do_heartbeats(MkWork *w)
 }
 
 static void
+mk_do_roles(MkWork *w)
+{
+	mk_role_warn(mk_inbox_look(mk_produced_look(mk_membership_look(NIL))));
+}
+
+static void
 mk_maintain_state(MkWork *w)
 {
 	ListCell *lc;
@@ -671,6 +678,7 @@ mk_maintain_state(MkWork *w)
 	}
 	while (mk_step_async(w, mk_do_inbox, "expiry of inbox events") && w->more)
 		;
+	(void) mk_step(w, mk_do_roles, "looking for roles");
 }
 
 /* ---------------------------------------------------------------------------

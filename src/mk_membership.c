@@ -24,6 +24,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_membership.h"
+#include "mk_role.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum
@@ -534,6 +535,27 @@ mk_membership_names(void)
 	}
 	mk_rows_end(&rows);
 	return result;
+}
+
+List *
+mk_membership_look(List *missing)
+{
+	ListCell *name;
+	ListCell *grantee;
+
+	foreach (name, mk_membership_names())
+	{
+		MkGroup group;
+
+		if (!mk_membership_get_rights(lfirst(name), &group))
+			continue;
+		missing = mk_role_look(missing, NameStr(group.owner), "group",
+							   lfirst(name), false);
+		foreach (grantee, group.grantees)
+			missing = mk_role_look(missing, lfirst(grantee), "group",
+								   lfirst(name), true);
+	}
+	return missing;
 }
 
 List *

@@ -116,6 +116,9 @@ extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
 /* The names of all groups. */
 extern List *mk_membership_names(void);
 
+/* mk_role_look for the owners of groups, and for whom they are granted to. */
+extern List *mk_membership_look(List *missing);
+
 /* The numbers of all members of all groups, in no order. */
 extern List *mk_membership_numbers(void);
 

@@ -18,6 +18,7 @@
 
 #include "mk_produced.h"
 #include "mk_relation.h"
+#include "mk_role.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum
@@ -94,22 +95,63 @@ mk_produced_insert_producer(const char *producer, const MkProducerRow *row)
 	mk_relation_insert(MK_REL_PRODUCER, NULL, values, nulls);
 }
 
+/* Changes columns of a producer's row, for the next command to see. */
+static void
+mk_producer_modify(const char *producer, Datum *values, bool *replace)
+{
+	bool nulls[Natts_producer] = {0};
+	MkRows rows;
+	HeapTuple tuple = mk_producer_scan(&rows, producer);
+
+	if (tuple != NULL)
+		mk_rows_modify(&rows, tuple, values, nulls, replace);
+	mk_rows_end(&rows);
+	CommandCounterIncrement();
+}
+
 void
 mk_produced_begin_epoch(const char *producer, int32 epoch)
 {
 	Datum values[Natts_producer] = {0};
-	bool nulls[Natts_producer] = {0};
 	bool replace[Natts_producer] = {0};
-	MkRows rows;
-	HeapTuple tuple = mk_producer_scan(&rows, producer);
 
 	values[Anum_producer_epoch - 1] = Int32GetDatum(epoch);
 	replace[Anum_producer_epoch - 1] = true;
 	values[Anum_producer_initialized - 1] = BoolGetDatum(true);
 	replace[Anum_producer_initialized - 1] = true;
-	if (tuple != NULL)
-		mk_rows_modify(&rows, tuple, values, nulls, replace);
+	mk_producer_modify(producer, values, replace);
+}
+
+void
+mk_produced_set_owner(const char *producer, const char *owner)
+{
+	Datum values[Natts_producer] = {0};
+	bool replace[Natts_producer] = {0};
+	NameData name;
+
+	namestrcpy(&name, owner);
+	values[Anum_producer_owner - 1] = NameGetDatum(&name);
+	replace[Anum_producer_owner - 1] = true;
+	mk_producer_modify(producer, values, replace);
+}
+
+List *
+mk_produced_look(List *missing)
+{
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, MK_REL_PRODUCER, MK_REL_PRODUCER_PKEY, NULL, 0, NULL);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+		missing = mk_role_look(missing,
+							   NameStr(*DatumGetName(mk_rows_column(
+								   &rows, tuple, Anum_producer_owner))),
+							   "producer",
+							   TextDatumGetCString(mk_rows_column(
+								   &rows, tuple, Anum_producer_producer)),
+							   false);
 	mk_rows_end(&rows);
+	return missing;
 }
 
 char *

@@ -24,12 +24,16 @@ typedef struct MkProducerRow
 extern bool mk_produced_producer(const char *producer, MkProducerRow *row);
 
 /*
- * Writes a new producer's row, or the epoch that init_producer() begins; under
- * mk_lock_producer.
+ * Writes a new producer's row, or the epoch that init_producer() begins, or
+ * another owner; under mk_lock_producer.
  */
 extern void
 mk_produced_insert_producer(const char *producer, const MkProducerRow *row);
 extern void mk_produced_begin_epoch(const char *producer, int32 epoch);
+extern void mk_produced_set_owner(const char *producer, const char *owner);
+
+/* mk_role_look for the owners of producers. */
+extern List *mk_produced_look(List *missing);
 
 typedef struct MkProduced
 {

@@ -681,6 +681,13 @@ mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("epochs of producer \"%s\" are used up", producer),
 				 errhint("Use another producer name.")));
+	/* a role without any right takes no name */
+	if (before->is_new && !mk_topic_any_allows(ACL_INSERT))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("permission denied to create producer \"%s\"", producer),
+			 errhint("A new producer needs INSERT on a topic.")));
 	n = mk_producer_copy(before);
 	if (n->is_new && !n->begins)
 		n->row.producer_id = mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
@@ -689,6 +696,87 @@ mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
 	mk_xact_note(&mk_producer_kind, n);
 	*producer_id = n->row.producer_id;
 	*epoch = n->epoch;
+}
+
+/* ---------------------------------------------------------------------------
+ * Giving a producer to another role
+ */
+
+typedef struct MkGiveNote
+{
+	char *producer;
+	char *owner;
+	Oid user; /* that gives it */
+} MkGiveNote;
+
+static uint64
+mk_give_tag(const void *note)
+{
+	return mk_lock_producer_tag(((const MkGiveNote *) note)->producer);
+}
+
+static bool
+mk_give_same(const void *a, const void *b)
+{
+	return strcmp(((const MkGiveNote *) a)->producer,
+				  ((const MkGiveNote *) b)->producer) == 0;
+}
+
+static void
+mk_give_check(const MkGiveNote *n)
+{
+	MkProducerRow row;
+
+	if (!mk_produced_producer(n->producer, &row))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("producer \"%s\" does not exist", n->producer),
+				 errhint("Its first record, or minikafka.init_producer(), "
+						 "makes it.")));
+	mk_role_check_give(NameStr(row.owner), n->owner, n->user, "producer",
+					   n->producer);
+}
+
+static void
+mk_give_lock(void *note)
+{
+	const MkGiveNote *n = note;
+
+	mk_lock_producer(n->producer);
+	AcceptInvalidationMessages();
+	mk_give_check(n);
+}
+
+/* Not before those are checked that have used it in this transaction. */
+static void
+mk_give_write(void *note)
+{
+	const MkGiveNote *n = note;
+
+	mk_produced_set_owner(n->producer, n->owner);
+}
+
+static const MkNoteKind mk_give_kind = {
+	.rank = MK_RANK_PRODUCER,
+	.tag = mk_give_tag,
+	.same = mk_give_same,
+	.lock = mk_give_lock,
+	.write = mk_give_write,
+	.discard = pfree,
+};
+
+void
+mk_producer_set_owner(const char *producer, const char *owner)
+{
+	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
+	MkGiveNote *n = palloc(sizeof(MkGiveNote));
+
+	n->producer = pstrdup(producer);
+	n->owner = pstrdup(owner);
+	n->user = GetUserId();
+	MemoryContextSwitchTo(old);
+	mk_give_check(n);
+	mk_xact_note(&mk_give_kind, n);
 }
 
 bool

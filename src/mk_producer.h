@@ -45,10 +45,17 @@ mk_producer_appended(MkStream *stream, int64 sequence, int64 offset);
 
 /*
  * Notes that the producer begins its next epoch, and returns it.  MK047 at
- * commit, if another session has begun one meanwhile.
+ * commit, if another session has begun one meanwhile.  A new producer takes
+ * INSERT on some topic, else 42501.
  */
 extern void
 mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch);
+
+/*
+ * Notes that the producer is given to another role: 42704 if there is no such
+ * producer or role, 42501 as mk_role_check_give, both also at commit.
+ */
+extern void mk_producer_set_owner(const char *producer, const char *owner);
 
 /*
  * The producer for reading its state: false if there is none, 42501 if it is

@@ -173,6 +173,28 @@ mk_topic_get_monitored(const char *name, int length, AclMode mode)
 	return mk_topic_get_internal(name, length, mode, true);
 }
 
+bool
+mk_topic_any_allows(AclMode mode)
+{
+	Oid user = GetUserId();
+	ListCell *lc;
+
+	if (superuser_arg(user))
+		return true;
+	foreach (lc, mk_catalog_topic_ids())
+	{
+		const MkTopic *topic = mk_catalog_topic_by_id(lfirst_int(lc));
+		bool gone = false;
+
+		if (topic != NULL &&
+			pg_class_aclcheck_ext(topic->relid, user, mode, &gone) ==
+				ACLCHECK_OK &&
+			!gone)
+			return true;
+	}
+	return false;
+}
+
 void
 mk_topic_check_readable(MkTopic *topic)
 {

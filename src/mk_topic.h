@@ -28,6 +28,9 @@ extern MkTopic *mk_topic_get(const char *name, int length, AclMode mode);
 extern MkTopic *
 mk_topic_get_monitored(const char *name, int length, AclMode mode);
 
+/* Whether the caller has this right to some topic, or is a superuser. */
+extern bool mk_topic_any_allows(AclMode mode);
+
 /* 42501 or 0A000 unless the caller may read the topic. */
 extern void mk_topic_check_readable(MkTopic *topic);
 

@@ -208,7 +208,7 @@ COMMENT ON COLUMN minikafka.compaction.tombstones IS 'tombstones among them, wit
 COMMENT ON TABLE minikafka.consumer_group IS 'catalog: consumer groups, also deleted ones';
 COMMENT ON COLUMN minikafka.consumer_group.group_id IS 'name of the group';
 COMMENT ON COLUMN minikafka.consumer_group.group_no IS 'number of the group: a new one when it is made again';
-COMMENT ON COLUMN minikafka.consumer_group.owner IS 'role that used the group first; empty: the group was deleted';
+COMMENT ON COLUMN minikafka.consumer_group.owner IS 'role that it belongs to: that used it first, or that it was given to; empty: the group was deleted';
 COMMENT ON COLUMN minikafka.consumer_group.generation IS 'grows by one with each rebalance';
 COMMENT ON COLUMN minikafka.consumer_group.version IS 'grows by one with each change to the group, its members or their assignment';
 COMMENT ON COLUMN minikafka.consumer_group.assignor IS 'sticky, range or roundrobin';
@@ -264,7 +264,7 @@ COMMENT ON COLUMN minikafka.member_heartbeat.at IS 'when';
 COMMENT ON TABLE minikafka.producer IS 'catalog: idempotent producers';
 COMMENT ON COLUMN minikafka.producer.producer IS 'name of the producer';
 COMMENT ON COLUMN minikafka.producer.producer_id IS 'number of the producer';
-COMMENT ON COLUMN minikafka.producer.owner IS 'role that used the producer first';
+COMMENT ON COLUMN minikafka.producer.owner IS 'role that it belongs to: that used it first, or that it was given to';
 COMMENT ON COLUMN minikafka.producer.epoch IS 'current epoch; older ones are fenced';
 COMMENT ON COLUMN minikafka.producer.initialized IS 'whether init_producer() began it';
 
@@ -281,7 +281,7 @@ COMMENT ON COLUMN minikafka.producer_progress.sent_at IS 'when it was sent';
 COMMENT ON TABLE minikafka.inbox_consumer IS 'catalog: consumers of inbox_accept()';
 COMMENT ON COLUMN minikafka.inbox_consumer.consumer IS 'name of the consumer';
 COMMENT ON COLUMN minikafka.inbox_consumer.consumer_no IS 'number of the consumer';
-COMMENT ON COLUMN minikafka.inbox_consumer.owner IS 'role that used the consumer first';
+COMMENT ON COLUMN minikafka.inbox_consumer.owner IS 'role that it belongs to: that used it first, or that it was given to';
 
 COMMENT ON TABLE minikafka.inbox IS 'events that were accepted';
 COMMENT ON COLUMN minikafka.inbox.consumer_no IS 'number of the consumer';

@@ -146,7 +146,7 @@ CREATE FUNCTION minikafka.init_producer(
 	OUT epoch integer)
 RETURNS record LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_init_producer';
 COMMENT ON FUNCTION minikafka.init_producer(text) IS
-'Begins the producer''s next epoch, at COMMIT, and returns it: sequences are numbered from 0, and what still sends in an older epoch is fenced (MK047). A new producer belongs to the caller and begins with epoch 0. At COMMIT: MK047 another session has begun an epoch meanwhile. Errors: 42501 another role''s producer, 54000 no epoch is left, 22023.';
+'Begins the producer''s next epoch, at COMMIT, and returns it: sequences are numbered from 0, and what still sends in an older epoch is fenced (MK047). A new producer belongs to the caller, who needs INSERT on a topic, and begins with epoch 0. At COMMIT: MK047 another session has begun an epoch meanwhile. Errors: 42501 another role''s producer, or no right to make one, 54000 no epoch is left, 22023.';
 
 CREATE FUNCTION minikafka.producer_state(producer text)
 RETURNS TABLE (topic text, partition integer, epoch integer, last_sequence bigint, last_offset bigint)
@@ -154,3 +154,8 @@ LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_producer_state';
 COMMENT ON FUNCTION minikafka.producer_state(text) IS
 'For each partition that the producer has sent to: the last sequence in the current epoch, and its offset: so a client that starts again goes on at the next, and at 0 where there is no row. What is older than minikafka.producer_expiry is forgotten. Needs the right to the producer, or membership in pg_monitor. Errors: 42501, 22023.';
+
+CREATE FUNCTION minikafka.set_producer_owner(producer text, owner text)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_producer_owner';
+COMMENT ON FUNCTION minikafka.set_producer_owner(text, text) IS
+'Gives the producer name to another role, from COMMIT on. For its owner who is a member of that role, as ALTER ... OWNER TO, and for superusers. Errors: 42704 unknown producer or role, 42501, both also at COMMIT.';

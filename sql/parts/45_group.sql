@@ -13,7 +13,7 @@ CREATE FUNCTION minikafka.join_group(
 	rebalance_timeout interval DEFAULT NULL)
 RETURNS text LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_join_group';
 COMMENT ON FUNCTION minikafka.join_group(text, text[], text, text, text, text, text, interval, interval, interval) IS
-'Makes a member of the group, at COMMIT, and returns its id; a new one if member_id is NULL. The first member makes the group, which then belongs to the caller. topics: their names; also such as there are not yet. instance_id: a static member, which comes back under it without a rebalance. assignor (sticky, range, roundrobin) and protocol (cooperative, eager) are settings of the group: the first member of an empty one chooses them, later ones take them or name the same. auto_offset_reset: earliest, latest or none; timeouts: 45 s, 5 min, 30 s. Joining again, under the same member or instance id, begins at the committed offsets, and open transactions of the former incarnation fail. Needs SELECT on the topics. Errors: MK023 other settings; MK082 the instance id is another member''s; 42501, 22023.';
+'Makes a member of the group, at COMMIT, and returns its id; a new one if member_id is NULL. The first member makes the group, which then belongs to the caller. topics: their names; also such as there are not yet. instance_id: a static member, which comes back under it without a rebalance. assignor (sticky, range, roundrobin) and protocol (cooperative, eager) are settings of the group: the first member of an empty one chooses them, later ones take them or name the same. auto_offset_reset: earliest, latest or none; timeouts: 45 s, 5 min, 30 s. Joining again, under the same member or instance id, begins at the committed offsets, and open transactions of the former incarnation fail. Needs SELECT on the topics; to make the group, on one that exists at least. Errors: MK023 other settings; MK082 the instance id is another member''s; 42501, 22023.';
 
 CREATE FUNCTION minikafka.leave_group(group_id text, member_id text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_leave_group';
@@ -147,6 +147,11 @@ CREATE FUNCTION minikafka.revoke_group(group_id text, grantee text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_revoke_group';
 COMMENT ON FUNCTION minikafka.revoke_group(text, text) IS
 'Takes back what grant_group() gave, from COMMIT on. For the group''s owner. Errors: 42704 unknown group or role, 42501.';
+
+CREATE FUNCTION minikafka.set_group_owner(group_id text, owner text)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_group_owner';
+COMMENT ON FUNCTION minikafka.set_group_owner(text, text) IS
+'Gives the group to another role, from COMMIT on; what it was granted to stays. For its owner who is a member of that role, as ALTER ... OWNER TO, and for superusers. Errors: 42704 unknown group or role, 42501, both also at COMMIT.';
 
 CREATE FUNCTION minikafka.group_is_visible(group_id text)
 RETURNS boolean LANGUAGE c STABLE PARALLEL UNSAFE

@@ -9,3 +9,8 @@ CREATE FUNCTION minikafka.inbox_accept(consumer text, event_id text, payload byt
 RETURNS boolean LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_inbox_accept';
 COMMENT ON FUNCTION minikafka.inbox_accept(text, text, bytea) IS
 'True the first time that the consumer accepts the event, false for a repeat; takes effect with the transaction. Waits while another session''s first time is undecided. The first use of a consumer name makes it the caller''s. Errors: MK100 the event was accepted with another payload (where both have one); 42501 another role''s consumer; 40001 in REPEATABLE READ and SERIALIZABLE, when another transaction accepted it meanwhile: run the transaction again; 22023.';
+
+CREATE FUNCTION minikafka.set_inbox_owner(consumer text, owner text)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_inbox_owner';
+COMMENT ON FUNCTION minikafka.set_inbox_owner(text, text) IS
+'Gives the consumer of the inbox to another role; takes effect with the transaction. For its owner who is a member of that role, as ALTER ... OWNER TO, and for superusers. Errors: 42704 unknown consumer or role, 42501; 40001 another transaction has given it away meanwhile.';

@@ -87,7 +87,7 @@ COMMENT ON COLUMN minikafka.groups.state IS 'Empty: no members; Reconciling: a p
 COMMENT ON COLUMN minikafka.groups.assignor IS 'sticky, range or roundrobin; NULL before the first member';
 COMMENT ON COLUMN minikafka.groups.protocol IS 'cooperative or eager; NULL before the first member';
 COMMENT ON COLUMN minikafka.groups.members IS 'number of members, also of those whose timeouts have passed and nobody has noticed';
-COMMENT ON COLUMN minikafka.groups.owner IS 'role that used the group first';
+COMMENT ON COLUMN minikafka.groups.owner IS 'role that it belongs to: that used it first, or that it was given to';
 
 CREATE VIEW minikafka.group_members WITH (security_barrier) AS
 SELECT g.group_id,

@@ -3,11 +3,10 @@
  *
  *	object									granted to
  *	--------------------------------------	----------------------------------
- *	schema minikafka						pg_monitor: USAGE.  To the roles of
- *											applications, owners of topics and
- *											administrators somebody grants it;
- *											whoever has not got it can name, and
- *											so call, nothing of what is below
+ *	schema minikafka						pg_monitor: USAGE.  An administrator
+ *											grants it to the roles of applications;
+ *											a role that lacks it can name, and so
+ *											call, nothing in the schema
  *	schema minikafka_topics, minikafka_data	PUBLIC: USAGE.  Nothing in there can
  *											be called; its tables have rights of
  *											their own, and new segments are

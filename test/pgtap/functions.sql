@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(123);
+SELECT plan(126);
 
 -- As API.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -56,6 +56,9 @@ INSERT INTO contract VALUES
 	('delete_group', 'group_id text', 'void', 'v', 'u'),
 	('grant_group', 'group_id text, grantee text', 'void', 'v', 'u'),
 	('revoke_group', 'group_id text, grantee text', 'void', 'v', 'u'),
+	('set_group_owner', 'group_id text, owner text', 'void', 'v', 'u'),
+	('set_producer_owner', 'producer text, owner text', 'void', 'v', 'u'),
+	('set_inbox_owner', 'consumer text, owner text', 'void', 'v', 'u'),
 	('lag', 'group_id text, topic text DEFAULT NULL::text', 'SETOF minikafka.partition_lag', 's', 'u'),
 	-- for the views of groups
 	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),

@@ -2,13 +2,14 @@
 -- Rights: who may call what, who sees what
 --
 BEGIN;
-SELECT plan(489);
+SELECT plan(493);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
 CREATE ROLE tap_select;
 CREATE ROLE tap_delete;
-CREATE ROLE tap_nothing;
+CREATE ROLE tap_stranger;
+CREATE ROLE tap_nothing; -- but USAGE
 CREATE ROLE tap_monitor IN ROLE pg_monitor;
 CREATE ROLE tap_granted;
 CREATE ROLE tap_member IN ROLE tap_select;
@@ -21,6 +22,10 @@ GRANT ALL ON ALL SEQUENCES IN SCHEMA pg_temp TO PUBLIC;
 SELECT ok(has_schema_privilege('tap_nothing', schema, 'USAGE') AND NOT has_schema_privilege('tap_nothing', schema, 'CREATE'),
 	'who is let in may use, and not create in, schema ' || schema)
 FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
+SELECT is(has_schema_privilege('tap_stranger', schema, 'USAGE, CREATE'), schema <> 'minikafka', 'who is not let in, and schema ' || schema)
+FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
+SELECT ok(has_schema_privilege('pg_monitor', 'minikafka', 'USAGE') AND NOT has_schema_privilege('pg_monitor', 'minikafka', 'CREATE'),
+	'pg_monitor is let in');
 SELECT set_eq(
 	$$SELECT proname::text FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace
 	AND NOT has_function_privilege('tap_nothing', p.oid, 'EXECUTE')$$,
@@ -297,15 +302,15 @@ INSERT INTO name_calls VALUES
 	($$minikafka.init_producer('tap producer')$$, 'use', 'permission denied for producer "tap producer"'),
 	($$minikafka.producer_state('tap producer')$$, 'see', 'permission denied for producer "tap producer"'),
 	($$minikafka.inbox_accept('tap consumer', 'event ' || current_user)$$, 'use', 'permission denied for inbox consumer "tap consumer"'),
-	-- anybody may begin one, and ask for one that is not there
-	($$minikafka.init_producer('tap begins ' || current_user)$$, 'any', NULL),
+	-- who may send may begin one; anybody may ask for one that is not there
+	($$minikafka.init_producer('tap begins ' || current_user)$$, 'send', NULL),
 	($$minikafka.producer_state('tap no producer')$$, 'any', NULL),
 	($$minikafka.inbox_accept('tap begins ' || current_user, 'event')$$, 'any', NULL);
 CREATE TEMP VIEW name_matrix AS
 SELECT r.rolename, call, refusal, format('SELECT %s', call) AS sql, needs = ANY (r.may) AS may
 FROM name_calls, (VALUES
-	('tap_select', '{use,see,any}'::text[]), ('tap_member', '{use,see,any}'), ('tap_monitor', '{see,any}'),
-	('tap_granted', '{any}'), ('tap_owner', '{any}'), ('tap_insert', '{any}'), ('tap_nothing', '{any}')) r(rolename, may);
+	('tap_select', '{use,see,send,any}'::text[]), ('tap_member', '{use,see,send,any}'), ('tap_monitor', '{see,any}'),
+	('tap_granted', '{send,any}'), ('tap_owner', '{send,any}'), ('tap_insert', '{send,any}'), ('tap_nothing', '{any}')) r(rolename, may);
 GRANT SELECT ON name_matrix TO PUBLIC;
 CREATE FUNCTION pg_temp.tap_check_names() RETURNS SETOF text LANGUAGE sql AS $$
 SELECT CASE WHEN may THEN lives_ok(sql, rolename || ' may ' || call)

@@ -362,6 +362,7 @@ SELECT minikafka.drop_topic('private');
 
 SET client_min_messages = warning;
 DROP SCHEMA regress_owner, regress_other CASCADE;
+DELETE FROM minikafka.consumer_group WHERE group_id = 'altered';
 REVOKE CREATE ON SCHEMA minikafka_topics FROM regress_owner;
 REVOKE USAGE ON SCHEMA minikafka FROM regress_owner, regress_other;
 DROP ROLE regress_owner, regress_other;
