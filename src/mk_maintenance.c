@@ -36,6 +36,7 @@
 #include "mk_producer.h"
 #include "mk_progress.h"
 #include "mk_retain.h"
+#include "mk_stale.h"
 #include "mk_topic.h"
 #include "mk_try.h"
 
@@ -226,6 +227,29 @@ mk_do_check(MkWork *w)
 	mk_log_check_tables(w->topic, w->partition);
 	mk_log_make_ahead(w->topic, w->partition,
 					  mk_log_end(w->topic, w->partition) - 1);
+}
+
+/* What a restore without the records has left; see mk_stale.c. */
+static void
+mk_do_forget(MkWork *w)
+{
+	MkForgotten forgotten;
+
+	if (!mk_begin_partition(w) ||
+		!mk_log_newest_is_empty(w->topic, w->partition))
+		return;
+	mk_stale_forget(w->topic, w->partition, &forgotten);
+	if (forgotten.groups == 0 && forgotten.producers == 0)
+		return;
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("topic \"%s\" partition %d has lost records",
+					NameStr(w->topic->name), w->partition),
+			 errdetail("Offsets beyond its end, " INT64_FORMAT
+					   ", were noted, as after a restore without the records. "
+					   "Those of %d groups are reset, and sequences of %d "
+					   "producers forgotten.",
+					   forgotten.tail, forgotten.groups, forgotten.producers)));
 }
 
 static void
@@ -537,6 +561,7 @@ mk_maintain_topic(MkWork *w)
 		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
 		if (w->dropping)
 			return;
+		(void) mk_step(w, mk_do_forget, mk_activity(w, "check"));
 		mk_retain_partition(w);
 		if (w->topic->compacts)
 			mk_compact_partition(w);
@@ -551,6 +576,12 @@ static List *
 mk_list_progress(void)
 {
 	return mk_progress_groups(NULL);
+}
+
+static List *
+mk_list_produced(void)
+{
+	return mk_produced_ids(NULL);
 }
 
 static void
@@ -648,7 +679,7 @@ mk_maintain_state(MkWork *w)
 			;
 	}
 	(void) mk_step(w, mk_do_heartbeats, "expiry of heartbeats");
-	foreach (lc, mk_list(w, mk_produced_ids, "expiry of sequences"))
+	foreach (lc, mk_list(w, mk_list_produced, "expiry of sequences"))
 	{
 		w->number = lfirst_int(lc);
 		(void) mk_step_async(w, mk_do_producer, "expiry of sequences");

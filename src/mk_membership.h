@@ -116,6 +116,9 @@ extern bool mk_membership_get_rights(const char *group_id, MkGroup *group);
 /* The names of all groups. */
 extern List *mk_membership_names(void);
 
+/* The name of the group of this number, NULL if there is none. */
+extern char *mk_membership_name(int32 group_no);
+
 /* The numbers of all members of all groups, in no order. */
 extern List *mk_membership_numbers(void);
 
