@@ -540,6 +540,21 @@ mk_do_find_topic(MkWork *w)
 	if (w->topic != NULL ||
 		!list_member_int(mk_catalog_topic_ids(), w->topic_id))
 		return;
+	if (mk_segment_has_tables(w->topic_id))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("topic number %d has no table, but there are tables of "
+						"its partitions",
+						w->topic_id),
+				 errdetail("So it is after pg_restore --clean in a database "
+						   "that had the topic: the tables are the dump's, and "
+						   "the catalog is not."),
+				 errhint("Restore the dump into a database without the "
+						 "extension.  Or drop the tables: then the topic is "
+						 "removed.")));
+		return;
+	}
 	mk_topic_forget(w->topic_id);
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
