@@ -52,7 +52,7 @@ static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
 						  .nargs = 1,
 						  .types = {TEXTOID}},
 	[MK_MAKE_CONSUMER] = {.sql = "INSERT INTO minikafka.inbox_consumer "
-								 "VALUES ($1, $2, $3) "
+								 "OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3) "
 								 "ON CONFLICT (consumer) DO NOTHING",
 						  .nargs = 3,
 						  .types = {TEXTOID, INT4OID, NAMEOID}},

@@ -218,25 +218,13 @@ mk_begin_partition(MkWork *w)
 	return !w->busy;
 }
 
-/* Looks whether all tables are there, and makes the next one. */
-static void
-mk_do_check(MkWork *w)
-{
-	if (!mk_begin_partition(w))
-		return;
-	mk_log_check_tables(w->topic, w->partition);
-	mk_log_make_ahead(w->topic, w->partition,
-					  mk_log_end(w->topic, w->partition) - 1);
-}
-
 /* What a restore without the records has left; see mk_stale.c. */
 static void
-mk_do_forget(MkWork *w)
+mk_forget_lost(MkWork *w)
 {
 	MkForgotten forgotten;
 
-	if (!mk_begin_partition(w) ||
-		!mk_log_newest_is_empty(w->topic, w->partition))
+	if (!mk_log_newest_is_empty(w->topic, w->partition))
 		return;
 	mk_stale_forget(w->topic, w->partition, &forgotten);
 	if (forgotten.groups == 0 && forgotten.producers == 0)
@@ -250,6 +238,18 @@ mk_do_forget(MkWork *w)
 					   "Those of %d groups are reset, and sequences of %d "
 					   "producers forgotten.",
 					   forgotten.tail, forgotten.groups, forgotten.producers)));
+}
+
+/* Looks whether all tables are there, and makes the next one. */
+static void
+mk_do_check(MkWork *w)
+{
+	if (!mk_begin_partition(w))
+		return;
+	mk_log_check_tables(w->topic, w->partition);
+	mk_forget_lost(w);
+	mk_log_make_ahead(w->topic, w->partition,
+					  mk_log_end(w->topic, w->partition) - 1);
 }
 
 static void
@@ -576,7 +576,6 @@ mk_maintain_topic(MkWork *w)
 		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
 		if (w->dropping)
 			return;
-		(void) mk_step(w, mk_do_forget, mk_activity(w, "check"));
 		mk_retain_partition(w);
 		if (w->topic->compacts)
 			mk_compact_partition(w);
