@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "commands/trigger.h"
 #include "executor/spi.h"
 #include "funcapi.h"
@@ -15,6 +16,7 @@
 #include "mk_api.h"
 #include "mk_log.h"
 #include "mk_maintenance.h"
+#include "mk_produced.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
@@ -93,11 +95,33 @@ mk_check_committed(int32 group_no, int32 partition, const MkProgress *progress,
 				  arg);
 }
 
+static void
+mk_check_produced(int32 topic_id, int32 partition, const MkProduced *row,
+				  void *arg)
+{
+	MkReport *report = arg;
+	int64 tail;
+
+	/* a standby may lag behind in the one, and not in the other */
+	if (RecoveryInProgress() || topic_id != report->topic->topic_id ||
+		partition < 0 || partition >= report->topic->npartitions ||
+		!report->sound[partition])
+		return;
+	tail = mk_log_next_offset(report->topic, partition);
+	if (mk_produced_last_offset(row) >= tail)
+		mk_report("error", partition, mk_produced_last_offset(row),
+				  psprintf("a producer has sent a record at or beyond the "
+						   "end, " INT64_FORMAT,
+						   tail),
+				  arg);
+}
+
 PG_FUNCTION_INFO_V1(minikafka_check_topic);
 Datum
 minikafka_check_topic(PG_FUNCTION_ARGS)
 {
 	MkReport report;
+	ListCell *lc;
 
 	mk_api_enter("check_topic()");
 	report.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
@@ -109,6 +133,9 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 									   mk_report, &report);
 	mk_progress_scan_topic(report.topic->topic_id, GetActiveSnapshot(),
 						   mk_check_committed, &report);
+	foreach (lc, mk_produced_ids(GetActiveSnapshot()))
+		mk_produced_scan(lfirst_int(lc), GetActiveSnapshot(), mk_check_produced,
+						 &report);
 	return (Datum) 0;
 }
 

@@ -603,3 +603,23 @@ mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
 		mk_relation_insert(MK_REL_COMPACTION, NULL, values, nulls);
 	CommandCounterIncrement();
 }
+
+void
+mk_catalog_compacted_forget(const MkTopic *topic, int32 partition, int64 tail)
+{
+	MkRows rows;
+	HeapTuple tuple;
+	MkCompacted pass;
+
+	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
+					  partition);
+	while ((tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL)
+	{
+		mk_compaction_read(&rows, tuple, &pass);
+		if (pass.offset <= tail)
+			break;
+		(void) mk_rows_discard(&rows, tuple);
+	}
+	mk_rows_end(&rows);
+	CommandCounterIncrement();
+}

@@ -152,4 +152,8 @@ extern int64 mk_catalog_compacted_before(const MkTopic *topic, int32 partition,
 extern void mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
 									 const MkCompacted *pass, int64 forget);
 
+/* Forgets the passes whose offset lies beyond "tail". */
+extern void
+mk_catalog_compacted_forget(const MkTopic *topic, int32 partition, int64 tail);
+
 #endif /* MK_CATALOG_H */

@@ -562,6 +562,18 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 }
 
 void
+mk_consumer_reset_committed(const MkGroup *group, const MkMember *member,
+							const MkAssignment *a, MkTopic *topic,
+							int64 next_offset)
+{
+	MkProgressNote *n =
+		mk_note_copy(mk_group_use(group->group_id, false), group, member,
+					 a->generation, topic, a->partition);
+
+	mk_note_commit(n, next_offset, NULL, group->generation);
+}
+
+void
 mk_consumer_commit_positions(const char *group_id, const char *member_id,
 							 MkOffsetSink sink, void *arg)
 {

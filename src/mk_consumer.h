@@ -78,6 +78,15 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 				   const MkPosition *position, int64 next, int64 turn);
 
 /*
+ * After it: the committed offset lay beyond the end, where no record is, and goes
+ * to "next_offset", where the member was sent; see mk_stale.c.
+ */
+extern void
+mk_consumer_reset_committed(const MkGroup *group, const MkMember *member,
+							const MkAssignment *assignment, MkTopic *topic,
+							int64 next_offset);
+
+/*
  * The committed offset that the statement sees, or that this transaction has
  * noted; -1 if there is none.
  */

@@ -49,7 +49,7 @@ typedef struct MkPrepared
 
 static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
 	[MK_MAKE_CONSUMER] = {.sql = "INSERT INTO minikafka.inbox_consumer "
-								 "VALUES ($1, $2, $3) "
+								 "OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3) "
 								 "ON CONFLICT (consumer) DO NOTHING",
 						  .nargs = 3,
 						  .types = {TEXTOID, INT4OID, NAMEOID}},
@@ -231,18 +231,17 @@ mk_inbox_set_owner_as_owner(const char *consumer, const char *owner, Oid user)
 {
 	Datum values[3];
 	NameData names[2];
-	bool isnull;
+	int32 number;
 
-	values[0] = CStringGetTextDatum(consumer);
-	if (!mk_run(MK_FIND_CONSUMER, values, NULL))
+	if (!mk_find_consumer(consumer, &number, &names[0]))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("inbox consumer \"%s\" does not exist", consumer),
 				 errhint("Its first minikafka.inbox_accept() makes it.")));
-	names[0] = *DatumGetName(mk_found(2, &isnull));
 	mk_role_check_give(NameStr(names[0]), owner, user, "inbox consumer",
 					   consumer);
 	namestrcpy(&names[1], owner);
+	values[0] = CStringGetTextDatum(consumer);
 	values[1] = NameGetDatum(&names[1]);
 	values[2] = NameGetDatum(&names[0]);
 	if (!mk_run(MK_GIVE_CONSUMER, values, NULL))

@@ -260,6 +260,62 @@ mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 	tail->next_offset = Max(tail->next_offset, hint->log_start);
 }
 
+int64
+mk_log_next_offset(const MkTopic *topic, int32 partition)
+{
+	MkTail tail;
+
+	mk_log_tail(topic, partition, &tail);
+	mk_log_tail_close(&tail);
+	return tail.next_offset;
+}
+
+/* Whether the segment has a decided row at or after "from". */
+static bool
+mk_log_has_row(const MkTopic *topic, int32 partition, MkHint *hint,
+			   int64 segment, int64 from)
+{
+	MkScan s;
+	bool found = false;
+
+	if (!mk_log_scan(&s, topic, partition, hint, segment, AccessShareLock, from,
+					 PG_INT64_MAX))
+	{
+		mk_log_check_dropped(topic, partition, segment);
+		return false;
+	}
+	while (!found && mk_scan_next(&s, BackwardScanDirection))
+		found = !TransactionIdIsValid(s.undecided);
+	if (found)
+		hint->tail = Max(hint->tail, s.offset + 1);
+	mk_scan_end(&s);
+	return found;
+}
+
+bool
+mk_log_is_empty(const MkTopic *topic, int32 partition)
+{
+	MkHint *hint = mk_hint(topic, partition);
+
+	if (likely(hint->tail > hint->log_start))
+		return false;
+	mk_refresh(topic, partition, hint);
+	for (int64 segment = hint->newest_segment;
+		 segment >= hint->log_start / topic->segment_records; segment--)
+		if (mk_log_has_row(topic, partition, hint, segment, hint->log_start))
+			return false;
+	return true;
+}
+
+bool
+mk_log_newest_is_empty(const MkTopic *topic, int32 partition)
+{
+	MkHint *hint = mk_fresh_hint(topic, partition);
+
+	return !mk_log_has_row(topic, partition, hint, hint->newest_segment,
+						   hint->log_start);
+}
+
 void
 mk_log_tail_close(MkTail *tail)
 {

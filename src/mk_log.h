@@ -38,6 +38,21 @@ typedef struct MkTail
 extern void mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail);
 extern void mk_log_tail_close(MkTail *tail);
 
+/* Only the offset, for who need not hold the lock. */
+extern int64 mk_log_next_offset(const MkTopic *topic, int32 partition);
+
+/*
+ * Whether the log has no record, but for such as are undecided.  Costs nothing
+ * where this backend has seen one.
+ */
+extern bool mk_log_is_empty(const MkTopic *topic, int32 partition);
+
+/*
+ * Whether the newest segment has no record: it was made ahead, or its records
+ * are lost.
+ */
+extern bool mk_log_newest_is_empty(const MkTopic *topic, int32 partition);
+
 /*
  * Sees to it that there are segments for n records at the tail.
  * True if it made one, which nobody else can see before this transaction has

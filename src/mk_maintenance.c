@@ -37,6 +37,7 @@
 #include "mk_progress.h"
 #include "mk_retain.h"
 #include "mk_role.h"
+#include "mk_stale.h"
 #include "mk_topic.h"
 #include "mk_try.h"
 
@@ -225,6 +226,28 @@ mk_begin_partition(MkWork *w)
 	return !w->busy;
 }
 
+/* What a restore without the records has left; see mk_stale.c. */
+static void
+mk_forget_lost(MkWork *w)
+{
+	MkForgotten forgotten;
+
+	if (!mk_log_newest_is_empty(w->topic, w->partition))
+		return;
+	mk_stale_forget(w->topic, w->partition, &forgotten);
+	if (forgotten.groups == 0 && forgotten.producers == 0)
+		return;
+	ereport(WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("topic \"%s\" partition %d has lost records",
+					NameStr(w->topic->name), w->partition),
+			 errdetail("Offsets beyond its end, " INT64_FORMAT
+					   ", were noted, as after a restore without the records. "
+					   "Those of %d groups are reset, and sequences of %d "
+					   "producers forgotten.",
+					   forgotten.tail, forgotten.groups, forgotten.producers)));
+}
+
 /* Looks whether all tables are there, and makes the next one. */
 static void
 mk_do_check(MkWork *w)
@@ -232,6 +255,7 @@ mk_do_check(MkWork *w)
 	if (!mk_begin_partition(w))
 		return;
 	mk_log_check_tables(w->topic, w->partition);
+	mk_forget_lost(w);
 	mk_log_make_ahead(w->topic, w->partition,
 					  mk_log_end(w->topic, w->partition) - 1);
 }
@@ -533,6 +557,21 @@ mk_do_find_topic(MkWork *w)
 	if (w->topic != NULL ||
 		!list_member_int(mk_catalog_topic_ids(), w->topic_id))
 		return;
+	if (mk_segment_has_tables(w->topic_id))
+	{
+		ereport(WARNING,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("topic number %d has no table, but there are tables of "
+						"its partitions",
+						w->topic_id),
+				 errdetail("So it is after pg_restore --clean in a database "
+						   "that had the topic: the tables are the dump's, and "
+						   "the catalog is not."),
+				 errhint("Restore the dump into a database without the "
+						 "extension.  Or drop the tables: then the topic is "
+						 "removed.")));
+		return;
+	}
 	mk_topic_forget(w->topic_id);
 	ereport(WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -568,6 +607,12 @@ static List *
 mk_list_progress(void)
 {
 	return mk_progress_groups(NULL);
+}
+
+static List *
+mk_list_produced(void)
+{
+	return mk_produced_ids(NULL);
 }
 
 static void
@@ -671,7 +716,7 @@ mk_maintain_state(MkWork *w)
 			;
 	}
 	(void) mk_step(w, mk_do_heartbeats, "expiry of heartbeats");
-	foreach (lc, mk_list(w, mk_produced_ids, "expiry of sequences"))
+	foreach (lc, mk_list(w, mk_list_produced, "expiry of sequences"))
 	{
 		w->number = lfirst_int(lc);
 		(void) mk_step_async(w, mk_do_producer, "expiry of sequences");

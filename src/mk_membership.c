@@ -537,6 +537,25 @@ mk_membership_names(void)
 	return result;
 }
 
+char *
+mk_membership_name(int32 group_no)
+{
+	ScanKeyData key;
+	MkRows rows;
+	HeapTuple tuple;
+	char *name = NULL;
+
+	ScanKeyInit(&key, Anum_group_group_no, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(group_no));
+	mk_rows_begin_keys(&rows, MK_REL_GROUP, MK_REL_GROUP_NO_KEY, NULL, 1, &key);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL)
+		name = TextDatumGetCString(
+			mk_rows_column(&rows, tuple, Anum_group_group_id));
+	mk_rows_end(&rows);
+	return name;
+}
+
 List *
 mk_membership_look(List *missing)
 {

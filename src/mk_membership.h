@@ -119,6 +119,9 @@ extern List *mk_membership_names(void);
 /* mk_role_look for the owners of groups, and for whom they are granted to. */
 extern List *mk_membership_look(List *missing);
 
+/* The name of the group of this number, NULL if there is none. */
+extern char *mk_membership_name(int32 group_no);
+
 /* The numbers of all members of all groups, in no order. */
 extern List *mk_membership_numbers(void);
 

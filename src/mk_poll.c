@@ -225,6 +225,9 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 		mk_consumer_polled(look->group, look->member, s->assignment, s->topic,
 						   &s->position, look->next,
 						   look->refused ? s->position.turn : turn);
+	if (reset && s->position.committed > mk_log_end(s->topic, partition))
+		mk_consumer_reset_committed(look->group, look->member, s->assignment,
+									s->topic, start);
 }
 
 /* For what a look needs; a call that waits has many. */

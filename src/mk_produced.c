@@ -291,6 +291,73 @@ mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
 	MemoryContextDelete(context);
 }
 
+int64
+mk_produced_last_offset(const MkProduced *row)
+{
+	return row->first_offset + (row->last_sequence - row->first_sequence);
+}
+
+/*
+ * Goes back over the rows that end at the tail or beyond, and removes them on
+ * the way if asked to.  Returns what is left of the last one that begins below:
+ * in the order of the key, offsets grow.
+ */
+static bool
+mk_produced_back(int32 producer_id, int32 topic_id, int32 partition, int64 tail,
+				 bool remove, MkProduced *row, bool *shortened)
+{
+	const int32 keys[] = {producer_id, topic_id, partition};
+	MkRows rows;
+	HeapTuple tuple;
+	bool found = false;
+
+	*shortened = false;
+	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, SnapshotSelf,
+				  lengthof(keys), keys);
+	while (!found &&
+		   (tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		mk_produced_read(&rows, tuple, row);
+		found = row->first_offset < tail;
+		if (mk_produced_last_offset(row) < tail)
+			continue;
+		if (remove)
+			(void) mk_rows_discard(&rows, tuple);
+		if (found)
+		{
+			row->last_sequence -= mk_produced_last_offset(row) - (tail - 1);
+			*shortened = true;
+		}
+	}
+	mk_rows_end(&rows);
+	return found;
+}
+
+bool
+mk_produced_last_below(int32 producer_id, int32 topic_id, int32 partition,
+					   int64 tail, MkProduced *row)
+{
+	bool shortened;
+
+	return mk_produced_back(producer_id, topic_id, partition, tail, false, row,
+							&shortened);
+}
+
+void
+mk_produced_forget(int32 producer_id, int32 topic_id, int32 partition,
+				   int64 tail)
+{
+	MkProduced row;
+	bool shortened;
+
+	(void) mk_produced_back(producer_id, topic_id, partition, tail, true, &row,
+							&shortened);
+	CommandCounterIncrement();
+	if (shortened)
+		mk_produced_put(producer_id, topic_id, partition, &row);
+}
+
 void
 mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
 {
@@ -301,9 +368,10 @@ mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
 }
 
 List *
-mk_produced_ids(void)
+mk_produced_ids(Snapshot snapshot)
 {
-	return mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 0, NULL, NULL);
+	return mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 0, NULL,
+						  snapshot);
 }
 
 void
@@ -337,7 +405,7 @@ mk_produced_delete_topic(int32 topic_id)
 {
 	ListCell *lc;
 
-	foreach (lc, mk_produced_ids())
+	foreach (lc, mk_produced_ids(NULL))
 	{
 		const int32 keys[] = {lfirst_int(lc), topic_id};
 

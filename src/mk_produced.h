@@ -60,6 +60,21 @@ mk_produced_last_near(int32 producer_id, int32 topic_id, int32 partition,
 extern bool mk_produced_find(int32 producer_id, int32 topic_id, int32 partition,
 							 int32 epoch, int64 sequence, MkProduced *row);
 
+/* The offset of the last sequence of a run. */
+extern int64 mk_produced_last_offset(const MkProduced *row);
+
+/*
+ * The last row as it was when the log ended at "tail": without the sequences
+ * whose offsets lie there or beyond.  False if there is none.
+ */
+extern bool
+mk_produced_last_below(int32 producer_id, int32 topic_id, int32 partition,
+					   int64 tail, MkProduced *row);
+
+/* Forgets those sequences; the caller holds mk_lock_producer. */
+extern void mk_produced_forget(int32 producer_id, int32 topic_id,
+							   int32 partition, int64 tail);
+
 extern void mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
 							const MkProduced *row);
 
@@ -69,7 +84,7 @@ mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition);
 extern void mk_produced_delete_topic(int32 topic_id);
 
 /* The numbers of all producers that there are such rows of, ascending. */
-extern List *mk_produced_ids(void);
+extern List *mk_produced_ids(Snapshot snapshot);
 
 /* The name of the producer of this number, NULL if there is none. */
 extern char *mk_produced_name(int32 producer_id);

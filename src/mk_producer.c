@@ -66,6 +66,7 @@ typedef struct MkOutput
 	int nappended;
 	int appended_room;
 	MkAppended *appended;
+	int64 last_offset; /* of what it had sent before, -1: of nothing */
 	MkProduced run; /* being placed; last_sequence < first_sequence: none */
 } MkOutput;
 
@@ -291,22 +292,45 @@ mk_has_expired(const MkProduced *row)
 	return mk_clock_now() > row->at + mk_guc_producer_expiry * USECS_PER_SEC;
 }
 
+/* What is noted of an output. */
+typedef struct MkKnown
+{
+	int64 last; /* sequence that counts, -1: none */
+	int64 last_offset; /* of what is noted, also if it does not count */
+	bool expired;
+	int64 lost_from; /* the log's tail, if more is noted; else -1 */
+} MkKnown;
+
 /*
- * The last sequence that counts: -1 for another epoch, and what has expired.
- * "next" is the one that is to come, if all is well.
+ * "next" is the sequence that is to come, if all is well.  What would be a repeat
+ * counts only if the log has its records: see mk_stale.c.
  */
-static int64
-mk_last_sequence(const MkProducerRow *producer, const MkOutput *o, int64 next,
-				 bool *expired)
+static void
+mk_known(const MkProducerRow *producer, const MkOutput *o, int64 next,
+		 MkKnown *known)
 {
 	MkProduced row;
+	bool found = mk_produced_last_near(producer->producer_id, o->topic_id,
+									   o->partition, o->epoch, next - 1, &row);
 
-	*expired = false;
-	if (!mk_produced_last_near(producer->producer_id, o->topic_id, o->partition,
-							   o->epoch, next - 1, &row))
-		return -1;
-	*expired = mk_has_expired(&row);
-	return *expired || row.epoch != o->epoch ? -1 : row.last_sequence;
+	known->last = known->last_offset = known->lost_from = -1;
+	known->expired = found && mk_has_expired(&row);
+	if (!found || known->expired)
+		return;
+	known->last_offset = mk_produced_last_offset(&row);
+	if (row.epoch == o->epoch && row.last_sequence >= next)
+	{
+		int64 tail = mk_log_next_offset(o->topic, o->partition);
+
+		if (known->last_offset >= tail)
+		{
+			known->lost_from = tail;
+			found = mk_produced_last_below(producer->producer_id, o->topic_id,
+										   o->partition, tail, &row);
+		}
+	}
+	if (found && row.epoch == o->epoch)
+		known->last = row.last_sequence;
 }
 
 static uint64
@@ -336,13 +360,14 @@ mk_output_lock(void *note)
 	MkOutput *o = n->output;
 	const MkProducerRow *producer = &o->use->row;
 	int64 last;
-	bool expired;
+	MkKnown known;
 
 	mk_catalog_check_topic(o->topic, o->topic_id);
 	/* all from the former one on it has begun itself */
 	if (o->epoch < o->use->former_epoch || o->epoch > producer->epoch)
 		mk_fenced(o->use->producer, o->epoch, producer->epoch);
-	last = mk_last_sequence(producer, o, n->first, &expired);
+	mk_known(producer, o, n->first, &known);
+	last = known.last;
 	if (last < n->first - 1)
 		mk_out_of_order(o, n->first, last);
 	o->stream.repeated = Min(last, n->last) - (n->first - 1);
@@ -359,8 +384,13 @@ mk_output_lock(void *note)
 				 errhint("Run the transaction again.")));
 
 	/* numbers begin anew: the keys of before must be free */
-	if (expired)
+	if (known.expired)
 		mk_produced_delete(producer->producer_id, o->topic_id, o->partition);
+	if (known.lost_from >= 0)
+		mk_produced_forget(producer->producer_id, o->topic_id, o->partition,
+						   known.lost_from);
+	else
+		o->last_offset = known.last_offset;
 }
 
 /* Tells the offsets of those that turned out to be repeats. */
@@ -418,6 +448,17 @@ mk_output_placed(MkStream *stream, int64 sequence, int64 offset)
 	{
 		run->last_sequence = sequence;
 		return;
+	}
+	/* it goes on from records that the log has lost */
+	if (unlikely(offset <= o->last_offset))
+	{
+		MkProduced row;
+		bool found = mk_produced_last_below(
+			o->use->row.producer_id, o->topic_id, o->partition, offset, &row);
+
+		mk_out_of_order(o, sequence,
+						found && row.epoch == o->epoch ? row.last_sequence
+													   : -1);
 	}
 	mk_output_done(stream);
 	run->epoch = o->epoch;
@@ -552,6 +593,7 @@ mk_output_new(const MkOutput *like)
 	o->stream.index = -1;
 	o->stream.placed = mk_output_placed;
 	o->stream.done = mk_output_done;
+	o->last_offset = -1;
 	o->run.first_sequence = 0;
 	o->run.last_sequence = -1;
 	return o;
@@ -569,8 +611,7 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	MkOutputNote note_like = {.output = &like};
 	const MkOutputNote *before;
 	MkOutputNote *n;
-	int64 last;
-	bool expired;
+	int64 last = -1;
 	bool is_fresh;
 
 	producer_note = mk_producer_note(numbering->producer, &is_fresh);
@@ -614,10 +655,15 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 		result->offset = mk_appended_offset(before->output, sequence);
 		return;
 	}
-	last = before != NULL ? before->last
-		: producer.epoch >= 0
-		? mk_last_sequence(&producer, &like, sequence, &expired)
-		: -1;
+	if (before != NULL)
+		last = before->last;
+	else if (producer.epoch >= 0)
+	{
+		MkKnown known;
+
+		mk_known(&producer, &like, sequence, &known);
+		last = known.last;
+	}
 	if (sequence <= last)
 	{
 		mk_repeat(&like, &producer, sequence, result);

@@ -86,7 +86,7 @@ static const struct
 	[MK_REL_INBOX_CONSUMER] = {"inbox_consumer", 3},
 	[MK_REL_INBOX_CONSUMER_PKEY] = {"inbox_consumer_pkey"},
 	[MK_REL_CONSUMER_NO_KEY] = {"inbox_consumer_consumer_no_key"},
-	[MK_REL_CONSUMER_NO_SEQ] = {"consumer_no"},
+	[MK_REL_CONSUMER_NO_SEQ] = {"inbox_consumer_consumer_no_seq"},
 	[MK_REL_INBOX] = {"inbox", 4},
 	[MK_REL_INBOX_PKEY] = {"inbox_pkey"},
 	[MK_REL_INBOX_ACCEPTED_IDX] = {"inbox_accepted_idx"},

@@ -72,7 +72,7 @@ mk_topic_find(const char *name)
 						"topic of this database",
 						name),
 				 errdetail("The catalog of minikafka does not have it, as "
-						   "after a dump of the schema only or of this table "
+						   "after a dump of the schema only or of some tables "
 						   "only, or on a logical subscriber."),
 				 errhint("Read the table itself; or drop it, and make the "
 						 "topic with minikafka.create_topic().")));

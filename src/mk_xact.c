@@ -41,6 +41,7 @@
 #include "mk_clock.h"
 #include "mk_lock.h"
 #include "mk_log.h"
+#include "mk_stale.h"
 #include "mk_xact.h"
 
 /* Reading back the buffer: at most so many bytes a batch, and one record. */
@@ -502,6 +503,7 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 		MkTail tail;
 		ResourceOwner owner = CurrentResourceOwner;
 
+		mk_stale_before_append(topic, partition);
 		/* as long-lived as the level, also where a portal is not */
 		CurrentResourceOwner = CurTransactionResourceOwner;
 		mk_lock_sequence(topic_id, partition);
@@ -962,6 +964,9 @@ mk_xact_pre_commit(MkPending *p)
 	PushActiveSnapshot(GetTransactionSnapshot());
 
 	mk_xact_check_buffer(p);
+	for (int i = 0; i < p->nparts; i++)
+		if (mk_xact_count(p, i) > 0)
+			mk_stale_before_append(p->parts[i].topic, p->parts[i].partition);
 	mk_xact_order_notes(p);
 	for (int i = 0; i < p->nnotes; i++)
 		if (p->notes[i].key.kind->lock != NULL)

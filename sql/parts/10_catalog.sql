@@ -7,7 +7,6 @@ CREATE SEQUENCE minikafka.topic_id AS integer;
 CREATE SEQUENCE minikafka.group_no AS integer;
 CREATE SEQUENCE minikafka.member_no AS integer;
 CREATE SEQUENCE minikafka.producer_id AS integer;
-CREATE SEQUENCE minikafka.consumer_no AS integer;
 
 -- A topic: its table is its name, its owner and its rights.
 CREATE TABLE minikafka.topic (
@@ -150,7 +149,7 @@ CREATE TABLE minikafka.producer_progress (
 -- Consumers whose events inbox_accept() knows.
 CREATE TABLE minikafka.inbox_consumer (
 	consumer text COLLATE "C" PRIMARY KEY,
-	consumer_no integer NOT NULL UNIQUE,
+	consumer_no integer GENERATED ALWAYS AS IDENTITY UNIQUE,
 	owner name NOT NULL
 );
 
@@ -169,7 +168,7 @@ COMMENT ON SCHEMA minikafka_data IS 'the partitions and segments of the topics o
 COMMENT ON SEQUENCE minikafka.topic_id IS 'numbers of topics';
 COMMENT ON SEQUENCE minikafka.group_no IS 'numbers of groups';
 COMMENT ON SEQUENCE minikafka.producer_id IS 'numbers of producers';
-COMMENT ON SEQUENCE minikafka.consumer_no IS 'numbers of inbox consumers';
+COMMENT ON SEQUENCE minikafka.inbox_consumer_consumer_no_seq IS 'numbers of inbox consumers';
 COMMENT ON SEQUENCE minikafka.member_no IS 'numbers of members: a new one at each join';
 
 COMMENT ON TABLE minikafka.topic IS 'catalog: topics';
@@ -308,5 +307,5 @@ SELECT pg_extension_config_dump('minikafka.producer', '');
 SELECT pg_extension_config_dump('minikafka.producer_progress', '');
 SELECT pg_extension_config_dump('minikafka.producer_id', '');
 SELECT pg_extension_config_dump('minikafka.inbox_consumer', '');
-SELECT pg_extension_config_dump('minikafka.consumer_no', '');
+SELECT pg_extension_config_dump('minikafka.inbox_consumer_consumer_no_seq', '');
 SELECT pg_extension_config_dump('minikafka.inbox', '');

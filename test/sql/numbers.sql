@@ -67,7 +67,8 @@ DROP TABLE minikafka_data.p2004_7_1;
 \set VERBOSITY sqlstate
 UPDATE minikafka.consumer_group SET group_no = 1;
 UPDATE minikafka.group_member SET member_no = 1;
-UPDATE minikafka.inbox_consumer SET consumer_no = 1;
+INSERT INTO minikafka.inbox_consumer (consumer, consumer_no, owner) OVERRIDING SYSTEM VALUE
+SELECT 'twice', min(consumer_no), current_user FROM minikafka.inbox_consumer;
 \set VERBOSITY default
 
 -- Maintenance looks after nothing while a dump is restored: while there are rows

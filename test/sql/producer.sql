@@ -378,8 +378,8 @@ SELECT * FROM minikafka.producer_state('n');
 INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized)
 VALUES ('end', nextval('minikafka.producer_id'), current_user, 2147483646, true);
 INSERT INTO minikafka.producer_progress (producer_id, topic_id, partition, epoch, first_sequence, last_sequence, first_offset, sent_at)
-SELECT producer_id, topic_id, 0, epoch, s.first, s.last, 0, now()
-FROM minikafka.producer, minikafka.topic, (VALUES ('epochs', 2147483640, 2147483646), ('other', 9223372036854775800, 9223372036854775805)) s(topic, first, last)
+SELECT producer_id, topic_id, 0, epoch, s.first, s.last, s.first_offset, now()
+FROM minikafka.producer, minikafka.topic, (VALUES ('epochs', 2147483640, 2147483646, -10), ('other', 9223372036854775800, 9223372036854775805, 0)) s(topic, first, last, first_offset)
 WHERE producer = 'end' AND rel = format('minikafka_topics.%I', s.topic)::regclass;
 SELECT minikafka.append('epochs', 0, NULL, 'int', producer => 'end', sequence => i) FROM generate_series(2147483647, 2147483649) i;
 SELECT * FROM minikafka.producer_state('end') ORDER BY topic;
