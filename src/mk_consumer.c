@@ -700,5 +700,6 @@ mk_consumer_lag(const char *group_id, const MkGroup *group,
 		mk_log_time(topic, partition, position, GetActiveSnapshot(), &unread,
 					&ts) &&
 		unread < result->end)
-		result->time_lag = Max(mk_clock_now() - ts, 0);
+		result->time_lag =
+			mk_clock_is_ahead(ts) ? -1 : Max(mk_clock_now() - ts, 0);
 }

@@ -42,6 +42,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "mk_clock.h"
 #include "mk_errors.h"
 #include "mk_lock.h"
 #include "mk_log.h"
@@ -258,6 +259,16 @@ mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 	 */
 	mk_refresh(topic, partition, hint);
 	tail->next_offset = Max(tail->next_offset, hint->log_start);
+}
+
+TimestampTz
+mk_log_last_time(const MkTopic *topic, int32 partition)
+{
+	MkTail tail;
+
+	mk_log_tail(topic, partition, &tail);
+	mk_log_tail_close(&tail);
+	return tail.ts;
 }
 
 void
@@ -694,6 +705,7 @@ typedef struct MkCheck
 	int32 partition;
 	int64 next; /* the offset to come */
 	TimestampTz ts; /* of the record before */
+	bool ahead; /* that is one of the future */
 	bool compacted; /* so holes are as they should be */
 	MkLogProblem report;
 	void *arg;
@@ -724,6 +736,13 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 				  "ts is before that of the record before", c->arg);
 	else
 		c->ts = ts;
+	if (!c->ahead && mk_clock_is_ahead(ts))
+	{
+		c->ahead = true;
+		c->report("warning", c->partition, s->offset,
+				  "ts is in the future, so that of later records is too",
+				  c->arg);
+	}
 	/* the log start may have passed it meanwhile */
 	if (s->offset > c->next && !c->compacted)
 		c->next = Max(c->next, mk_log_start(c->topic, c->partition));

@@ -89,6 +89,9 @@ extern int64 mk_log_start(const MkTopic *topic, int32 partition);
  */
 extern int64 mk_log_end(const MkTopic *topic, int32 partition);
 
+/* The time of the last record that is there, DT_NOBEGIN if there is none. */
+extern TimestampTz mk_log_last_time(const MkTopic *topic, int32 partition);
+
 /*
  * Hands the decided records from "start" on to the sink, in order and without
  * a gap but for holes: at most max_records, and after the first at most
@@ -128,7 +131,7 @@ extern int64 mk_log_offset_for_time(const MkTopic *topic, int32 partition,
  * Checking
  */
 
-/* What check_topic reports; severity is "error" or "notice". */
+/* What check_topic reports; severity is "error", "warning" or "notice". */
 typedef void (*MkLogProblem)(const char *severity, int32 partition,
 							 int64 offset, const char *problem, void *arg);
 
