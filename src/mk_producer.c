@@ -755,5 +755,5 @@ mk_producer_clean(int32 producer_id)
 {
 	MkClean c = {.producer_id = producer_id};
 
-	mk_produced_scan(producer_id, SnapshotSelf, mk_clean_partition, &c);
+	mk_produced_scan(producer_id, mk_rows_now(), mk_clean_partition, &c);
 }
