@@ -602,6 +602,32 @@ mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 				 "gives the log start and the end.")));
 }
 
+bool
+mk_log_get(const MkTopic *topic, int32 partition, int64 offset, MkLogSink sink,
+		   void *arg)
+{
+	MkHint *hint = mk_fresh_hint(topic, partition);
+	bool found;
+	MkScan s;
+
+	if (offset < hint->log_start ||
+		!mk_log_scan(&s, topic, partition, hint,
+					 offset / topic->segment_records, AccessShareLock, offset,
+					 offset))
+		return false;
+	found = mk_scan_next(&s, ForwardScanDirection) &&
+		!TransactionIdIsValid(s.undecided);
+	if (found)
+	{
+		MkLogRecord r;
+
+		mk_scan_record(&s, &r);
+		(void) sink(&r, arg);
+	}
+	mk_scan_end(&s);
+	return found;
+}
+
 typedef struct MkFirst
 {
 	int64 offset;

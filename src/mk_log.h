@@ -110,6 +110,13 @@ extern bool mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 							Snapshot snapshot, MkLogSink sink, void *arg);
 
 /*
+ * Hands the record of this offset to the sink; false if it is not there any more,
+ * or not decided.
+ */
+extern bool mk_log_get(const MkTopic *topic, int32 partition, int64 offset,
+					   MkLogSink sink, void *arg);
+
+/*
  * The time of the first record at or after offset that mk_log_read would hand
  * out; false if there is none.
  */
