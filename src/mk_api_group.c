@@ -549,6 +549,7 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 		nulls[4] |= lag->committed < 0;
 		values[5] = Int64GetDatum(lag->lag);
 		values[6] = IntervalPGetDatum(&time_lag);
+		nulls[6] |= lag->time_lag < 0;
 		nulls[7] |= lag->member_id == NULL;
 		if (!nulls[7])
 			values[7] = CStringGetTextDatum(lag->member_id);

@@ -142,7 +142,8 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 							"partition"),
 					 errdetail("Else it could go to another partition when it "
 							   "is sent again.")));
-		mk_producer_send(&numbering, topic, partition, false, &numbered);
+		mk_producer_send(&numbering, topic, partition, &record, false,
+						 &numbered);
 	}
 	if (!numbered.repeated)
 		mk_xact_send(topic, partition, &record, numbered.stream,
@@ -310,7 +311,8 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	if (mk_get_numbering(fcinfo, 5, &numbering))
 	{
 		/* the producer's lock comes before the partition's */
-		mk_producer_send(&numbering, topic, partition, true, &numbered);
+		mk_producer_send(&numbering, topic, partition, &record, true,
+						 &numbered);
 		if (numbered.repeated && numbered.offset < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

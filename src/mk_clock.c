@@ -16,6 +16,15 @@ mk_clock_now(void)
 		(TimestampTz) (mk_guc_clock_offset * USECS_PER_SEC);
 }
 
+/* A clock that is adjusted goes back by less, and a standby's differs by less. */
+#define MK_CLOCK_TOLERANCE USECS_PER_MINUTE
+
+bool
+mk_clock_is_ahead(TimestampTz time)
+{
+	return time > mk_clock_now() + MK_CLOCK_TOLERANCE;
+}
+
 int64
 mk_clock_interval(const Interval *interval)
 {

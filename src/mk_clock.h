@@ -11,6 +11,12 @@
 extern TimestampTz mk_clock_now(void);
 
 /*
+ * Whether a time that the clock has given before lies so far ahead of it now that
+ * it was wrong then.
+ */
+extern bool mk_clock_is_ahead(TimestampTz time);
+
+/*
  * An interval in microseconds; a month has 30 days, a day 24 hours.  Longer
  * ones than some 140,000 years are cut to that.
  */

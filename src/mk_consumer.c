@@ -773,5 +773,6 @@ mk_consumer_lag(const char *group_id, const MkGroup *group,
 	result->lag = Max(result->end - position, 0);
 	result->time_lag = 0;
 	if (result->lag > 0 && mk_end_time(e, topic, position, &ts))
-		result->time_lag = Max(mk_clock_now() - ts, 0);
+		result->time_lag =
+			mk_clock_is_ahead(ts) ? -1 : Max(mk_clock_now() - ts, 0);
 }

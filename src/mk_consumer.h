@@ -105,7 +105,7 @@ typedef struct MkLag
 	int64 end;
 	int64 committed; /* -1: none */
 	int64 lag;
-	int64 time_lag; /* microseconds */
+	int64 time_lag; /* microseconds, -1: not known, of a wrong clock */
 	const char *member_id; /* NULL: nobody has it */
 } MkLag;
 

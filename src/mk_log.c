@@ -31,6 +31,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "access/xlog.h"
 #include "miscadmin.h"
@@ -42,6 +43,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "mk_clock.h"
 #include "mk_errors.h"
 #include "mk_lock.h"
 #include "mk_log.h"
@@ -270,6 +272,16 @@ mk_log_next_offset(const MkTopic *topic, int32 partition)
 	return tail.next_offset;
 }
 
+TimestampTz
+mk_log_last_time(const MkTopic *topic, int32 partition)
+{
+	MkTail tail;
+
+	mk_log_tail(topic, partition, &tail);
+	mk_log_tail_close(&tail);
+	return tail.ts;
+}
+
 /* Whether the segment has a decided row at or after "from". */
 static bool
 mk_log_has_row(const MkTopic *topic, int32 partition, MkHint *hint,
@@ -458,9 +470,8 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 			if (end < 0)
 			{
 				end = s.offset + 1;
-				if (!RecoveryInProgress())
-					n = mk_lock_in_flight_holders(topic->topic_id, partition,
-												  &xids);
+				n = mk_lock_in_flight_holders(topic->topic_id, partition,
+											  &xids);
 			}
 			if (!TransactionIdIsValid(s.undecided))
 			{
@@ -481,6 +492,144 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
 	return undecided >= 0 ? undecided : Max(end, hint->end);
 }
 
+/*
+ * On a standby no locks tell who has records in flight.  But of the transactions
+ * that a snapshot knows to be in progress, none has an older id than its xmin;
+ * and whoever has one above the records of such a transaction, and an older id,
+ * was running when that got its id, before it was sequenced.  Of those there are
+ * fewer than MaxBackends, which a standby has as many of as the primary.  So the
+ * walk back ends when it has met as many transactions that are older; or at the
+ * first one, if none is in progress: see invariant 1.  What the snapshot does not
+ * see counts as undecided.
+ */
+
+/* The inserter of the row; and whether it is older than all in progress. */
+static TransactionId
+mk_scan_inserter(MkScan *s, Snapshot snapshot, bool *is_old)
+{
+	bool should_free;
+	HeapTuple tuple = ExecFetchSlotHeapTuple(s->slot, false, &should_free);
+	TransactionId xid = HeapTupleHeaderGetRawXmin(tuple->t_data);
+
+	Assert(!should_free);
+	*is_old = HeapTupleHeaderXminFrozen(tuple->t_data) ||
+		TransactionIdPrecedes(xid, snapshot->xmin);
+	return xid;
+}
+
+/*
+ * The first of the offsets from "from" on that a transaction has, which has "to":
+ * by invariant 3 all in between.
+ */
+static int64
+mk_log_run_start(const MkTopic *topic, int32 partition, MkHint *hint,
+				 int64 segment, Snapshot snapshot, TransactionId xid,
+				 int64 from, int64 to)
+{
+	while (from < to)
+	{
+		int64 middle = from + (to - from) / 2;
+		bool is_old;
+		MkScan s;
+
+		if (!mk_log_scan(&s, topic, partition, hint, segment, AccessShareLock,
+						 from, middle))
+			break;
+		if (mk_scan_next(&s, BackwardScanDirection) &&
+			mk_scan_inserter(&s, snapshot, &is_old) == xid)
+			to = s.offset;
+		else
+			from = middle + 1;
+		mk_scan_end(&s);
+	}
+	return to;
+}
+
+/* From so many rows of a transaction on, the rest of them is jumped over. */
+#define MK_LONG_RUN 100
+
+typedef struct MkStandbyWalk
+{
+	Snapshot snapshot;
+	int64 bound; /* below that all is decided */
+	int64 end; /* the last row's successor, -1 if none was met */
+	int64 undecided; /* the first, -1 if none was met */
+	TransactionId xid; /* the last one met that is older than all in progress */
+	int rows; /* of it */
+	int nold; /* how many such were met */
+} MkStandbyWalk;
+
+/* Walks back from "to" on; returns where to go on, or -1 at the end. */
+static int64
+mk_log_walk_standby(const MkTopic *topic, int32 partition, MkHint *hint,
+					int64 segment, int64 to, MkStandbyWalk *w)
+{
+	int64 start = segment * topic->segment_records;
+	int64 next = start - 1;
+	int64 run = -1;
+	MkScan s;
+
+	if (!mk_log_scan(&s, topic, partition, hint, segment, AccessShareLock,
+					 w->bound, to))
+	{
+		mk_log_check_dropped(topic, partition, segment);
+		return next;
+	}
+	while (run < 0 && mk_scan_next(&s, BackwardScanDirection))
+	{
+		bool is_old;
+		TransactionId xid;
+
+		w->end = Max(w->end, s.offset + 1);
+		if (!mk_scan_is_settled(&s, w->snapshot))
+		{
+			w->undecided = s.offset;
+			continue;
+		}
+		xid = mk_scan_inserter(&s, w->snapshot, &is_old);
+		if (w->snapshot->xmin == w->snapshot->xmax ||
+			(is_old && xid != w->xid && ++w->nold >= MaxBackends))
+		{
+			next = -1;
+			break;
+		}
+		if (!is_old)
+			continue;
+		w->rows = xid == w->xid ? w->rows + 1 : 1;
+		w->xid = xid;
+		if (w->rows % MK_LONG_RUN == 0)
+			run = s.offset;
+	}
+	mk_scan_end(&s);
+	if (run >= 0)
+		next = mk_log_run_start(topic, partition, hint, segment, w->snapshot,
+								w->xid, Max(start, w->bound), run) -
+			1;
+	return next < w->bound ? -1 : next;
+}
+
+static int64
+mk_log_standby_end(const MkTopic *topic, int32 partition, MkHint *hint)
+{
+	MkStandbyWalk w = {.bound = Max(hint->log_start, hint->end - 1),
+					   .end = -1,
+					   .undecided = -1};
+	int64 segment = hint->newest_segment;
+	int64 next = PG_INT64_MAX;
+
+	PushActiveSnapshot(GetLatestSnapshot());
+	w.snapshot = GetActiveSnapshot();
+	while (next >= 0 && segment >= w.bound / topic->segment_records)
+	{
+		CHECK_FOR_INTERRUPTS();
+		next = mk_log_walk_standby(topic, partition, hint, segment, next, &w);
+		if (next >= 0 && next < segment * topic->segment_records)
+			segment--;
+	}
+	PopActiveSnapshot();
+	return w.undecided >= 0 ? w.undecided : Max(w.end, hint->end);
+}
+
 int64
 mk_log_start(const MkTopic *topic, int32 partition)
 {
@@ -499,6 +648,16 @@ mk_log_end(const MkTopic *topic, int32 partition)
 		TransactionIdPrecedes(hint->undecided_xid, ReadNextTransactionId()) &&
 		TransactionIdIsInProgress(hint->undecided_xid))
 		return hint->end;
+
+	if (RecoveryInProgress())
+	{
+		mk_refresh(topic, partition, hint);
+		hint->end = mk_log_standby_end(topic, partition, hint);
+		hint->undecided_xid = InvalidTransactionId;
+		mk_refresh(topic, partition, hint);
+		hint->end = Max(hint->end, hint->log_start);
+		return hint->end;
+	}
 
 	/*
 	 * If the first undecided row's inserter ended during the walk, its offset
@@ -647,6 +806,32 @@ mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 				 "gives the log start and the end.")));
 }
 
+bool
+mk_log_get(const MkTopic *topic, int32 partition, int64 offset, MkLogSink sink,
+		   void *arg)
+{
+	MkHint *hint = mk_fresh_hint(topic, partition);
+	bool found;
+	MkScan s;
+
+	if (offset < hint->log_start ||
+		!mk_log_scan(&s, topic, partition, hint,
+					 offset / topic->segment_records, AccessShareLock, offset,
+					 offset))
+		return false;
+	found = mk_scan_next(&s, ForwardScanDirection) &&
+		!TransactionIdIsValid(s.undecided);
+	if (found)
+	{
+		MkLogRecord r;
+
+		mk_scan_record(&s, &r);
+		(void) sink(&r, arg);
+	}
+	mk_scan_end(&s);
+	return found;
+}
+
 typedef struct MkFirst
 {
 	int64 offset;
@@ -750,6 +935,7 @@ typedef struct MkCheck
 	int32 partition;
 	int64 next; /* the offset to come */
 	TimestampTz ts; /* of the record before */
+	bool ahead; /* that is one of the future */
 	bool compacted; /* so holes are as they should be */
 	MkLogProblem report;
 	void *arg;
@@ -780,6 +966,13 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 				  "ts is before that of the record before", c->arg);
 	else
 		c->ts = ts;
+	if (!c->ahead && mk_clock_is_ahead(ts))
+	{
+		c->ahead = true;
+		c->report("warning", c->partition, s->offset,
+				  "ts is in the future, so that of later records is too",
+				  c->arg);
+	}
 	/* the log start may have passed it meanwhile */
 	if (s->offset > c->next && !c->compacted)
 		c->next = Max(c->next, mk_log_start(c->topic, c->partition));

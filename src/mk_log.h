@@ -104,6 +104,9 @@ extern int64 mk_log_start(const MkTopic *topic, int32 partition);
  */
 extern int64 mk_log_end(const MkTopic *topic, int32 partition);
 
+/* The time of the last record that is there, DT_NOBEGIN if there is none. */
+extern TimestampTz mk_log_last_time(const MkTopic *topic, int32 partition);
+
 /*
  * Hands the decided records from "start" on to the sink, in order and without
  * a gap but for holes: at most max_records, and after the first at most
@@ -120,6 +123,13 @@ extern void mk_log_read(const MkTopic *topic, int32 partition, int64 start,
 extern bool mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 							int64 max_records, int64 max_bytes,
 							Snapshot snapshot, MkLogSink sink, void *arg);
+
+/*
+ * Hands the record of this offset to the sink; false if it is not there any more,
+ * or not decided.
+ */
+extern bool mk_log_get(const MkTopic *topic, int32 partition, int64 offset,
+					   MkLogSink sink, void *arg);
 
 /*
  * The time of the first record at or after offset that mk_log_read would hand
@@ -143,7 +153,7 @@ extern int64 mk_log_offset_for_time(const MkTopic *topic, int32 partition,
  * Checking
  */
 
-/* What check_topic reports; severity is "error" or "notice". */
+/* What check_topic reports; severity is "error", "warning" or "notice". */
 typedef void (*MkLogProblem)(const char *severity, int32 partition,
 							 int64 offset, const char *problem, void *arg);
 

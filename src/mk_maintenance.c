@@ -75,6 +75,10 @@ typedef struct MkWork
 	const char *name; /* of a group */
 	int32 number; /* of a group or a producer */
 
+	/* partitions of the topic whose last record is of the future, and the last */
+	int nahead;
+	TimestampTz ahead;
+
 	/* a pass of compaction */
 	MemoryContext partition_context;
 	MkCompaction *compaction;
@@ -248,16 +252,47 @@ mk_forget_lost(MkWork *w)
 					   forgotten.tail, forgotten.groups, forgotten.producers)));
 }
 
-/* Looks whether all tables are there, and makes the next one. */
+/* Looks whether all tables are there, makes the next one, and looks at times. */
 static void
 mk_do_check(MkWork *w)
 {
+	TimestampTz last;
+
 	if (!mk_begin_partition(w))
 		return;
 	mk_log_check_tables(w->topic, w->partition);
 	mk_forget_lost(w);
 	mk_log_make_ahead(w->topic, w->partition,
 					  mk_log_end(w->topic, w->partition) - 1);
+	last = mk_log_last_time(w->topic, w->partition);
+	if (mk_clock_is_ahead(last))
+	{
+		w->nahead++;
+		w->ahead = Max(w->ahead, last);
+	}
+}
+
+/* What goes by the time of records stands still until that time has come. */
+static void
+mk_warn_ahead(const MkWork *w)
+{
+	ereport(
+		WARNING,
+		(errcode(ERRCODE_WARNING),
+		 errmsg("records of topic \"%s\" have times of the future",
+				NameStr(w->topic->name)),
+		 errdetail_plural("The clock was wrong when they were sent, to %d "
+						  "partition, and later records get no earlier "
+						  "times.  Nothing is removed by its age before "
+						  "%s.",
+						  "The clock was wrong when they were sent, to %d "
+						  "partitions, and later records get no earlier "
+						  "times.  Nothing is removed by its age before "
+						  "%s.",
+						  w->nahead, w->nahead, timestamptz_to_str(w->ahead)),
+		 errhint("When they have been read, use minikafka.delete_records() "
+				 "with -1: the next record gets the time of the clock "
+				 "again.  minikafka.check_topic() finds them.")));
 }
 
 static void
@@ -588,6 +623,8 @@ mk_maintain_topic(MkWork *w)
 	if (!mk_step(w, mk_do_find_topic, "maintenance of topics") ||
 		w->topic == NULL)
 		return;
+	w->nahead = 0;
+	w->ahead = DT_NOBEGIN;
 	for (w->partition = 0; w->partition < w->topic->npartitions; w->partition++)
 	{
 		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
@@ -597,6 +634,8 @@ mk_maintain_topic(MkWork *w)
 		if (w->topic->compacts)
 			mk_compact_partition(w);
 	}
+	if (w->nahead > 0)
+		mk_warn_ahead(w);
 }
 
 /* ---------------------------------------------------------------------------

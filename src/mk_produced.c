@@ -2,7 +2,7 @@
  * mk_produced.c
  *		Producers, and what each has sent to each partition, newest first.
  *
- * What holds now is read with SnapshotSelf; see mk_progress.c.
+ * What holds now is read as in mk_progress.c.
  */
 #include "postgres.h"
 
@@ -210,7 +210,7 @@ mk_produced_last(int32 producer_id, int32 topic_id, int32 partition,
 	HeapTuple tuple;
 
 	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
-				  snapshot != NULL ? snapshot : SnapshotSelf, lengthof(keys),
+				  snapshot != NULL ? snapshot : mk_rows_now(), lengthof(keys),
 				  keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
@@ -237,7 +237,7 @@ mk_produced_since(int32 producer_id, int32 topic_id, int32 partition,
 				BTGreaterEqualStrategyNumber, F_INT8GE,
 				Int64GetDatum(sequence));
 	mk_rows_begin_keys(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
-					   SnapshotSelf, lengthof(keys), keys);
+					   mk_rows_now(), lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, direction);
 	if (tuple != NULL)
 		mk_produced_read(&rows, tuple, row);
@@ -374,30 +374,42 @@ mk_produced_ids(Snapshot snapshot)
 						  snapshot);
 }
 
+typedef struct MkKnown
+{
+	int32 epoch;
+	int64 above; /* sequences above that are to be known */
+} MkKnown;
+
+static bool
+mk_produced_is_needed(const MkRows *rows, HeapTuple tuple, const void *arg)
+{
+	const MkKnown *known = arg;
+	MkProduced row;
+
+	mk_produced_read(rows, tuple, &row);
+	return row.epoch == known->epoch && row.last_sequence > known->above;
+}
+
 void
 mk_produced_clean(int32 producer_id, int32 topic_id, int32 partition,
 				  int64 known)
 {
 	const int32 keys[] = {producer_id, topic_id, partition};
 	MkProduced newest;
-	MkProduced row;
-	MkRows rows;
-	HeapTuple tuple;
+	MkKnown needed;
 
+	if (known == 0)
+	{
+		mk_rows_discard_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+							lengthof(keys), keys);
+		return;
+	}
 	if (!mk_produced_last(producer_id, topic_id, partition, NULL, &newest))
 		return;
-	mk_rows_begin(&rows, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, SnapshotSelf,
-				  lengthof(keys), keys);
-	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		mk_produced_read(&rows, tuple, &row);
-		if (row.epoch == newest.epoch &&
-			row.last_sequence > newest.last_sequence - known)
-			break;
-		(void) mk_rows_discard(&rows, tuple);
-	}
-	mk_rows_end(&rows);
+	needed.epoch = newest.epoch;
+	needed.above = newest.last_sequence - known;
+	(void) mk_rows_clean(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, lengthof(keys),
+						 keys, mk_produced_is_needed, &needed, PG_INT32_MAX);
 }
 
 void

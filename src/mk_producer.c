@@ -24,6 +24,7 @@
 #include "mk_errors.h"
 #include "mk_guc.h"
 #include "mk_lock.h"
+#include "mk_log.h"
 #include "mk_producer.h"
 #include "mk_role.h"
 #include "mk_topic.h"
@@ -68,6 +69,7 @@ typedef struct MkOutput
 	MkAppended *appended;
 	int64 last_offset; /* of what it had sent before, -1: of nothing */
 	MkProduced run; /* being placed; last_sequence < first_sequence: none */
+	MkProduced former; /* the same, of which repeats are being checked */
 } MkOutput;
 
 /* The sequences that were noted. */
@@ -333,6 +335,18 @@ mk_known(const MkProducerRow *producer, const MkOutput *o, int64 next,
 		known->last = row.last_sequence;
 }
 
+static bool
+mk_run_has(const MkProduced *run, int64 sequence)
+{
+	return sequence >= run->first_sequence && sequence <= run->last_sequence;
+}
+
+static int64
+mk_run_offset(const MkProduced *run, int64 sequence)
+{
+	return run->first_offset + (sequence - run->first_sequence);
+}
+
 static uint64
 mk_output_tag(const void *note)
 {
@@ -410,8 +424,7 @@ mk_output_write(void *note)
 		int64 count = Min(row.last_sequence - sequence + 1, end - sequence);
 
 		mk_xact_add_sent(&o->topic->name, o->partition,
-						 row.first_offset + (sequence - row.first_sequence),
-						 count);
+						 mk_run_offset(&row, sequence), count);
 		sequence += count;
 	}
 }
@@ -424,6 +437,67 @@ static const MkNoteKind mk_output_kind = {
 	.write = mk_output_write,
 	.discard = pfree,
 };
+
+/* "offset" is -1 for a record of this transaction. */
+static void
+mk_other_content(const MkOutput *o, int64 sequence, int64 offset)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
+			 errmsg("sequence " INT64_FORMAT
+					" of producer \"%s\" was sent before with another key or "
+					"value",
+					sequence, o->use->producer),
+			 offset < 0
+				 ? errdetail("This transaction has sent it to partition %d of "
+							 "topic \"%s\".",
+							 o->partition, NameStr(o->topic->name))
+				 : errdetail("The record at offset " INT64_FORMAT
+							 " of partition %d of topic \"%s\" has it.",
+							 offset, o->partition, NameStr(o->topic->name)),
+			 errhint("A producer that begins at 0 again calls "
+					 "minikafka.init_producer() first; one that goes on asks "
+					 "minikafka.producer_state().")));
+}
+
+typedef struct MkComparison
+{
+	const MkRecord *record;
+	bool same;
+} MkComparison;
+
+static bool
+mk_compare_content(const MkLogRecord *former, void *arg)
+{
+	MkComparison *c = arg;
+
+	c->same = mk_scan_is_same(&former->record, c->record);
+	return true;
+}
+
+/* A repeat of a record that may still be in the log. */
+static void
+mk_check_content(const MkOutput *o, int64 sequence, int64 offset,
+				 const MkRecord *record)
+{
+	MkComparison c = {.record = record, .same = true};
+
+	(void) mk_log_get(o->topic, o->partition, offset, mk_compare_content, &c);
+	if (!c.same)
+		mk_other_content(o, sequence, offset);
+}
+
+static void
+mk_output_repeat(MkStream *stream, int64 sequence, const MkRecord *record)
+{
+	MkOutput *o = (MkOutput *) stream;
+
+	if (mk_run_has(&o->former, sequence) ||
+		mk_produced_find(o->use->row.producer_id, o->topic_id, o->partition,
+						 o->epoch, sequence, &o->former))
+		mk_check_content(o, sequence, mk_run_offset(&o->former, sequence),
+						 record);
+}
 
 static void
 mk_output_done(MkStream *stream)
@@ -566,7 +640,7 @@ mk_note_repeat(const MkOutput *o, int64 offset)
 /* One that is committed, and its offset. */
 static void
 mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
-		  MkNumbered *result)
+		  const MkRecord *record, MkNumbered *result)
 {
 	MkProduced row;
 
@@ -580,7 +654,8 @@ mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
 				 errdetail("Partition %d of topic \"%s\", epoch %d.",
 						   o->partition, NameStr(o->topic->name), o->epoch)));
 	result->repeated = true;
-	result->offset = row.first_offset + (sequence - row.first_sequence);
+	result->offset = mk_run_offset(&row, sequence);
+	mk_check_content(o, sequence, result->offset, record);
 	mk_note_repeat(o, result->offset);
 }
 
@@ -591,17 +666,19 @@ mk_output_new(const MkOutput *like)
 
 	*o = *like;
 	o->stream.index = -1;
+	o->stream.repeat = mk_output_repeat;
 	o->stream.placed = mk_output_placed;
 	o->stream.done = mk_output_done;
 	o->last_offset = -1;
 	o->run.first_sequence = 0;
 	o->run.last_sequence = -1;
+	o->former = o->run;
 	return o;
 }
 
 void
 mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
-				 bool eager, MkNumbered *result)
+				 const MkRecord *record, bool eager, MkNumbered *result)
 {
 	int64 sequence = numbering->sequence;
 	const MkProducerNote *producer_note;
@@ -653,6 +730,8 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	{
 		result->repeated = true;
 		result->offset = mk_appended_offset(before->output, sequence);
+		if (!mk_xact_is_same(&before->output->stream, sequence, record))
+			mk_other_content(before->output, sequence, -1);
 		return;
 	}
 	if (before != NULL)
@@ -666,7 +745,7 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	}
 	if (sequence <= last)
 	{
-		mk_repeat(&like, &producer, sequence, result);
+		mk_repeat(&like, &producer, sequence, record, result);
 		return;
 	}
 	if (sequence != last + 1)
@@ -889,5 +968,5 @@ mk_producer_clean(int32 producer_id)
 {
 	MkClean c = {.producer_id = producer_id};
 
-	mk_produced_scan(producer_id, SnapshotSelf, mk_clean_partition, &c);
+	mk_produced_scan(producer_id, mk_rows_now(), mk_clean_partition, &c);
 }

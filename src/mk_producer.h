@@ -28,13 +28,15 @@ typedef struct MkNumbered
 
 /*
  * Notes that the producer sends this sequence to the partition.  MK045 if it is
- * not the next, MK047 if the epoch is not the current one, both also at commit;
+ * not the next, or a repeat of a record that is still there, and that has another
+ * key or value; MK047 if the epoch is not the current one, both also at commit;
  * 42501 for another role's producer.  With "eager" the producer's lock is
  * taken, to the end of the transaction, so that what is said of a repeat is
  * final; else one may still turn out to be one.
  */
-extern void mk_producer_send(const MkNumbering *numbering, MkTopic *topic,
-							 int32 partition, bool eager, MkNumbered *result);
+extern void
+mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
+				 const MkRecord *record, bool eager, MkNumbered *result);
 
 /*
  * After an eager one that is not repeated: notes the offset that it will have,

@@ -8,7 +8,9 @@
  *
  * What holds now is read with SnapshotSelf: rows are never updated, so each is
  * there or not; and a SERIALIZABLE transaction takes no predicate locks, which
- * would set members against each other that have nothing in common.
+ * would set members against each other that have nothing in common.  That it
+ * finds the newest row although others add rows and remove old ones, is owed to
+ * how those are removed: see mk_rows_clean.
  */
 #include "postgres.h"
 
@@ -110,7 +112,7 @@ mk_progress_get(int32 group_no, int32 topic_id, int32 partition,
 	progress->committed = -1;
 	progress->position = -1;
 	if (snapshot == NULL)
-		snapshot = SnapshotSelf;
+		snapshot = mk_rows_now();
 	mk_rows_begin(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, snapshot,
 				  lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
@@ -262,24 +264,10 @@ mk_progress_clean_partition(int32 topic_id, int32 partition, void *arg)
 {
 	MkClean *c = arg;
 	const int32 keys[] = {c->group_no, topic_id, partition};
-	MkProgress newest;
-	MkRows rows;
-	HeapTuple tuple;
 
-	if (!mk_progress_get(c->group_no, topic_id, partition, NULL, &newest))
-		return;
-	mk_rows_begin(&rows, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, SnapshotSelf,
-				  lengthof(keys), keys);
-	while (c->removed < MK_CLEAN_ROWS &&
-		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
-		   DatumGetInt64(mk_rows_column(&rows, tuple, Anum_progress_number)) <
-			   newest.number)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (mk_rows_discard(&rows, tuple))
-			c->removed++;
-	}
-	mk_rows_end(&rows);
+	c->removed +=
+		mk_rows_clean(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, lengthof(keys),
+					  keys, NULL, NULL, MK_CLEAN_ROWS - c->removed);
 }
 
 bool
@@ -304,7 +292,7 @@ mk_heartbeat(int32 member_no, bool polled)
 	HeapTuple tuple;
 	TimestampTz at = DT_NOBEGIN;
 
-	mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, SnapshotSelf,
+	mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, mk_rows_now(),
 				  lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
@@ -350,23 +338,17 @@ mk_progress_heard_of(void)
 void
 mk_progress_clean_heartbeats(int32 member_no, bool is_member)
 {
+	if (!is_member)
+	{
+		mk_rows_discard_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
+							&member_no);
+		return;
+	}
 	for (int32 polled = 0; polled <= 1; polled++)
 	{
 		const int32 keys[] = {member_no, polled};
-		TimestampTz newest =
-			is_member ? mk_heartbeat(member_no, polled) : DT_NOEND;
-		MkRows rows;
-		HeapTuple tuple;
 
-		mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX,
-					  SnapshotSelf, lengthof(keys), keys);
-		while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
-			   DatumGetTimestampTz(
-				   mk_rows_column(&rows, tuple, Anum_heartbeat_at)) < newest)
-		{
-			CHECK_FOR_INTERRUPTS();
-			(void) mk_rows_discard(&rows, tuple);
-		}
-		mk_rows_end(&rows);
+		(void) mk_rows_clean(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX,
+							 lengthof(keys), keys, NULL, NULL, PG_INT32_MAX);
 	}
 }

@@ -32,6 +32,7 @@
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
@@ -441,6 +442,16 @@ mk_rows_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 	return datum;
 }
 
+Snapshot
+mk_rows_now(void)
+{
+	/* rules of the primary do not hold back what a standby replays */
+	if (RecoveryInProgress())
+		return NULL;
+	Assert(TransactionIdIsValid(MyProc->xmin));
+	return SnapshotSelf;
+}
+
 /* The greatest of them below "below"; false if there is none. */
 static bool
 mk_rows_below(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
@@ -581,6 +592,58 @@ mk_rows_discard(MkRows *rows, HeapTuple tuple)
 {
 	LockRelation(rows->rel, RowExclusiveLock);
 	return mk_relation_try_delete(rows->rel, &tuple->t_self, false);
+}
+
+void
+mk_rows_discard_all(MkRelation which, MkRelation index, int nkeys,
+					const int32 *values)
+{
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, which, index, mk_rows_now(), nkeys, values);
+	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		(void) mk_rows_discard(&rows, tuple);
+	}
+	mk_rows_end(&rows);
+}
+
+int
+mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
+			  const int32 *values, MkRowsNeeded needed, const void *arg,
+			  int limit)
+{
+	ItemPointerData before;
+	bool has_before = false;
+	int removed = 0;
+	TransactionId oldest;
+	MkRows rows;
+	HeapTuple tuple;
+
+	mk_rows_begin(&rows, which, index, mk_rows_now(), nkeys, values);
+	LockRelation(rows.rel, RowExclusiveLock);
+	oldest = GetOldestNonRemovableTransactionId(rows.rel);
+	while (removed < limit &&
+		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (has_before)
+		{
+			if (!TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
+									   oldest))
+				break;
+			if (mk_relation_try_delete(rows.rel, &before, false))
+				removed++;
+		}
+		if (needed != NULL && needed(&rows, tuple, arg))
+			break;
+		before = tuple->t_self;
+		has_before = true;
+	}
+	mk_rows_end(&rows);
+	return removed;
 }
 
 void

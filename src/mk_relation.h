@@ -131,6 +131,12 @@ extern void mk_rows_begin_keys(MkRows *rows, MkRelation rel, MkRelation index,
 extern HeapTuple mk_rows_next(MkRows *rows, ScanDirection direction);
 extern void mk_rows_end(MkRows *rows);
 
+/*
+ * The snapshot for what holds now, in a table that is kept newest first: see
+ * mk_rows_clean.
+ */
+extern Snapshot mk_rows_now(void);
+
 /* Changes the row that the scan stands on; see heap_modify_tuple. */
 extern void mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values,
 						   bool *nulls, bool *replace);
@@ -172,6 +178,32 @@ extern void mk_relation_delete(MkRelation which, ItemPointer tid);
  * wait.  For rows that are not needed, and are never updated.
  */
 extern bool mk_rows_discard(MkRows *rows, HeapTuple tuple);
+
+/* The same for all rows that mk_rows_begin would find. */
+extern void mk_rows_discard_all(MkRelation which, MkRelation index, int nkeys,
+								const int32 *values);
+
+/*
+ * Cleans a table that is kept newest first: goes through the rows that
+ * mk_rows_begin would find, from the oldest one on, up to the first that is
+ * needed (NULL: none is), and removes each whose successor every snapshot of the
+ * database sees.  So the newest stays.  Leaves what somebody else is removing.
+ * Returns how many were removed, at most "limit".
+ *
+ * With that rule one scan backwards with mk_rows_now() finds the newest row.
+ * Such a scan copies a page of the index and visits the rows afterwards; a row
+ * that is newer than all in the copy may come meanwhile, and the one that was
+ * the newest go.  But the session that scans holds a snapshot, so a row that
+ * went meanwhile had a successor which that snapshot sees, whose index entry was
+ * there before the scan began, and so is in the copy; and if that has gone too,
+ * it has had one itself.  The last of these is there.  Where a snapshot is held
+ * for long, nothing is removed that vacuum could free.
+ */
+typedef bool (*MkRowsNeeded)(const MkRows *rows, HeapTuple tuple,
+							 const void *arg);
+extern int mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
+						 const int32 *values, MkRowsNeeded needed,
+						 const void *arg, int limit);
 
 /*
  * Removes the rows that mk_rows_begin would find; waits for who is at one, who

@@ -142,3 +142,32 @@ mk_scan_keep(MkLogRecord *r)
 	r->record.headers =
 		mk_fetch_external(r->record.headers, r->record.headers_isnull);
 }
+
+static bool
+mk_is_same(Datum a, bool a_isnull, Datum b, bool b_isnull)
+{
+	struct varlena *va;
+	struct varlena *vb;
+	bool same;
+
+	if (a_isnull || b_isnull)
+		return a_isnull && b_isnull;
+	/* known without the contents, which may be large and elsewhere */
+	if (mk_bytes(a, false) != mk_bytes(b, false))
+		return false;
+	va = PG_DETOAST_DATUM_PACKED(a);
+	vb = PG_DETOAST_DATUM_PACKED(b);
+	same = memcmp(VARDATA_ANY(va), VARDATA_ANY(vb), VARSIZE_ANY_EXHDR(va)) == 0;
+	if (PointerGetDatum(va) != a)
+		pfree(va);
+	if (PointerGetDatum(vb) != b)
+		pfree(vb);
+	return same;
+}
+
+bool
+mk_scan_is_same(const MkRecord *a, const MkRecord *b)
+{
+	return mk_is_same(a->key, a->key_isnull, b->key, b->key_isnull) &&
+		mk_is_same(a->value, a->value_isnull, b->value, b->value_isnull);
+}

@@ -63,4 +63,7 @@ extern bool mk_scan_is_settled(MkScan *s, Snapshot snapshot);
 extern void mk_scan_record(MkScan *s, MkLogRecord *record);
 extern void mk_scan_keep(MkLogRecord *record);
 
+/* Whether two records have the same key and the same value. */
+extern bool mk_scan_is_same(const MkRecord *a, const MkRecord *b);
+
 #endif /* MK_SCAN_H */

@@ -114,6 +114,13 @@ typedef struct MkRange
 	int64 end;
 } MkRange;
 
+/* Where the buffer is being read */
+typedef struct MkReader
+{
+	int64 position; /* of the next record, with the void ones */
+	int range; /* the first void one that does not lie before that */
+} MkReader;
+
 /* All of it; NULL while there is none.  In TopTransactionContext. */
 typedef struct MkPending
 {
@@ -134,6 +141,8 @@ typedef struct MkPending
 	int nvoid;
 	int void_room;
 	MkRange *voids; /* ascending */
+	bool is_reading; /* from mk_xact_is_same on, where that has come to: */
+	MkReader reader;
 
 	int nnotes;
 	int notes_room;
@@ -417,6 +426,108 @@ mk_xact_add_stream(MkPending *p, MkStream *stream, int part)
 	p->streams[p->nstreams++] = stream;
 }
 
+/* Reads the buffer from its beginning. */
+static void
+mk_xact_rescan(MkPending *p, MkReader *reader)
+{
+	tuplestore_rescan(p->buffer);
+	memset(reader, 0, sizeof(*reader));
+}
+
+/* The next record that is not void; false at the end. */
+static bool
+mk_xact_read(MkPending *p, MkReader *reader, TupleTableSlot *slot)
+{
+	while (tuplestore_gettupleslot(p->buffer, true, false, slot))
+	{
+		int64 position = reader->position++;
+
+		while (reader->range < p->nvoid &&
+			   position >= p->voids[reader->range].end)
+			reader->range++;
+		if (reader->range < p->nvoid &&
+			position >= p->voids[reader->range].first)
+			continue;
+		slot_getallattrs(slot);
+		return true;
+	}
+	return false;
+}
+
+/* The record that was read, valid as long as the slot has it. */
+static void
+mk_xact_slot_record(TupleTableSlot *slot, MkRecord *record)
+{
+	record->key = slot->tts_values[Anum_record_key - 1];
+	record->key_isnull = slot->tts_isnull[Anum_record_key - 1];
+	record->value = slot->tts_values[Anum_record_value - 1];
+	record->value_isnull = slot->tts_isnull[Anum_record_value - 1];
+	record->headers = slot->tts_values[Anum_record_headers - 1];
+	record->headers_isnull = slot->tts_isnull[Anum_record_headers - 1];
+}
+
+/* The stream of the record that was read, and its sequence; NULL if none. */
+static MkStream *
+mk_xact_slot_stream(MkPending *p, TupleTableSlot *slot, int64 *sequence)
+{
+	if (slot->tts_isnull[Anum_record_ts - 1])
+		return NULL;
+	*sequence = DatumGetInt64(slot->tts_values[Anum_record_offset - 1]);
+	return p->streams[DatumGetInt64(slot->tts_values[Anum_record_ts - 1])];
+}
+
+/* Reads on, up to the record of this sequence, or the position "end". */
+static bool
+mk_xact_read_to(MkPending *p, const MkStream *stream, int64 sequence, int64 end,
+				TupleTableSlot *slot)
+{
+	while (p->reader.position < end && mk_xact_read(p, &p->reader, slot))
+	{
+		int64 found = -1;
+
+		CHECK_FOR_INTERRUPTS();
+		if (mk_xact_slot_stream(p, slot, &found) == stream && found == sequence)
+			return true;
+	}
+	return false;
+}
+
+bool
+mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record)
+{
+	MkPending *p = mk_pending;
+	bool same = true;
+	bool found = false;
+	int64 begun;
+	MkRecord former;
+	TupleTableSlot *slot;
+
+	mk_xact_check_buffer(p);
+	if (p->buffer == NULL)
+		return true;
+	slot = MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsMinimalTuple);
+
+	/* who repeats some does so in order: from where the last one was */
+	begun = p->is_reading ? p->reader.position : 0;
+	p->is_reading = false; /* if it fails */
+	if (begun > 0)
+		found = mk_xact_read_to(p, stream, sequence, p->nrecords, slot);
+	if (!found)
+	{
+		mk_xact_rescan(p, &p->reader);
+		found = mk_xact_read_to(p, stream, sequence,
+								begun > 0 ? begun : p->nrecords, slot);
+	}
+	p->is_reading = found;
+	if (found)
+	{
+		mk_xact_slot_record(slot, &former);
+		same = mk_scan_is_same(&former, record);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	return same;
+}
+
 bool
 mk_xact_is_appended(const MkStream *stream)
 {
@@ -570,6 +681,7 @@ mk_xact_drop_level(MkPending *p)
 
 		mk_xact_last_note(p, &note->key, true)->last = note->before;
 	}
+	p->is_reading = false;
 	if (p->nrecords > level->first_record)
 	{
 		/* ranges that lie inside are swallowed */
@@ -702,6 +814,49 @@ mk_xact_lock_part(MkPart *part)
 					  part->tail.next_offset + part->records - 1);
 }
 
+static bool
+mk_stream_is_repeat(const MkStream *stream, int64 sequence)
+{
+	return stream->repeated > 0 && sequence <= stream->through;
+}
+
+/* Pass 1, for records that turned out to be repeats: mostly there are none. */
+static void
+mk_xact_check_repeats(MkPending *p)
+{
+	bool any = false;
+	MkReader reader;
+	TupleTableSlot *slot;
+	MemoryContext context;
+	MemoryContext old;
+
+	for (int i = 0; i < p->nstreams; i++)
+		any = any || p->streams[i]->repeated > 0;
+	if (!any)
+		return;
+	slot = MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsMinimalTuple);
+	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka repeat",
+									ALLOCSET_DEFAULT_SIZES);
+	mk_xact_rescan(p, &reader);
+	while (mk_xact_read(p, &reader, slot))
+	{
+		int64 sequence = 0;
+		MkStream *stream = mk_xact_slot_stream(p, slot, &sequence);
+		MkRecord record;
+
+		CHECK_FOR_INTERRUPTS();
+		if (stream == NULL || !mk_stream_is_repeat(stream, sequence))
+			continue;
+		mk_xact_slot_record(slot, &record);
+		old = MemoryContextSwitchTo(context);
+		stream->repeat(stream, sequence, &record);
+		MemoryContextSwitchTo(old);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
 /*
  * Pass 2, for the records.  One walk through the buffer; each batch is dealt
  * out to the partitions.
@@ -715,8 +870,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	MkRecord *run;
 	int nslots = 0;
 	int room = (int) Min(p->nrecords, MK_APPEND_BATCH);
-	int64 position = 0;
-	int v = 0;
+	MkReader reader;
 	bool more = true;
 	TimestampTz now = mk_clock_now();
 
@@ -731,7 +885,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now);
 	}
 
-	tuplestore_rescan(p->buffer);
+	mk_xact_rescan(p, &reader);
 	while (more)
 	{
 		int n = 0;
@@ -751,36 +905,13 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 				slots[nslots++] = MakeSingleTupleTableSlot(mk_record_desc(),
 														   &TTSOpsMinimalTuple);
 			slot = slots[n];
-			more = tuplestore_gettupleslot(p->buffer, true, false, slot);
+			more = mk_xact_read(p, &reader, slot);
 			if (!more)
 				break;
-			while (v < p->nvoid && position >= p->voids[v].end)
-				v++;
-			if (v < p->nvoid && position >= p->voids[v].first)
-			{
-				position++;
+			stream = mk_xact_slot_stream(p, slot, &sequence);
+			if (stream != NULL && mk_stream_is_repeat(stream, sequence))
 				continue;
-			}
-			position++;
-
-			slot_getallattrs(slot);
-			stream = NULL;
-			if (!slot->tts_isnull[Anum_record_ts - 1])
-			{
-				stream = p->streams[DatumGetInt64(
-					slot->tts_values[Anum_record_ts - 1])];
-				sequence =
-					DatumGetInt64(slot->tts_values[Anum_record_offset - 1]);
-				if (stream->repeated > 0 && sequence <= stream->through)
-					continue;
-			}
-			records[n].key = slot->tts_values[Anum_record_key - 1];
-			records[n].key_isnull = slot->tts_isnull[Anum_record_key - 1];
-			records[n].value = slot->tts_values[Anum_record_value - 1];
-			records[n].value_isnull = slot->tts_isnull[Anum_record_value - 1];
-			records[n].headers = slot->tts_values[Anum_record_headers - 1];
-			records[n].headers_isnull =
-				slot->tts_isnull[Anum_record_headers - 1];
+			mk_xact_slot_record(slot, &records[n]);
 			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
 
 			part = &p->parts[DatumGetInt32(
@@ -971,6 +1102,7 @@ mk_xact_pre_commit(MkPending *p)
 	for (int i = 0; i < p->nnotes; i++)
 		if (p->notes[i].key.kind->lock != NULL)
 			p->notes[i].key.kind->lock(p->notes[i].note);
+	mk_xact_check_repeats(p);
 	mk_xact_commit_records(p);
 	mk_xact_order_sent(p);
 	if (p->buffer != NULL)

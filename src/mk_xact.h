@@ -34,8 +34,9 @@ extern void mk_xact_check_writable(const char *function);
  *
  * When the transaction commits, a note's "lock" may find that some are repeats:
  * it sets "repeated", how many, and "through", the last sequence of those, and
- * they are left out.  "placed" is called for each of the others, in order, with
- * the offset that it got; then "done".
+ * they are left out: before anything is written, "repeat" is called for each of
+ * them.  "placed" is called for each of the others, in order, with the offset that
+ * it got; then "done".
  */
 typedef struct MkStream
 {
@@ -43,6 +44,8 @@ typedef struct MkStream
 	int part;
 	int64 repeated;
 	int64 through;
+	void (*repeat)(struct MkStream *stream, int64 sequence,
+				   const MkRecord *record);
 	void (*placed)(struct MkStream *stream, int64 sequence, int64 offset);
 	void (*done)(struct MkStream *stream);
 } MkStream;
@@ -54,6 +57,13 @@ typedef struct MkStream
 extern void
 mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
 			 MkStream *stream, int64 sequence);
+
+/*
+ * Whether the record that was noted with this sequence has the same key and
+ * value; true too if there is none.
+ */
+extern bool
+mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record);
 
 /* Whether mk_xact_next_offset was called for the stream's partition. */
 extern bool mk_xact_is_appended(const MkStream *stream);

@@ -14,7 +14,7 @@ CREATE FUNCTION minikafka.check_topic(
 RETURNS SETOF record LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'minikafka_check_topic';
 COMMENT ON FUNCTION minikafka.check_topic(text) IS
-'Reads the whole topic and tells what is wrong: severity "error" (an offset in the wrong segment, a time going back, a missing or altered table, a committed offset beyond the end) or "notice" (a hole, on a topic that was never compacted). No rows: sound. Needs SELECT on the topic.';
+'Reads the whole topic and tells what is wrong: severity "error" (an offset in the wrong segment, a time going back, a missing or altered table, a committed offset beyond the end), "warning" (times in the future) or "notice" (a hole, on a topic that was never compacted). No rows: sound. Needs SELECT on the topic.';
 
 CREATE PROCEDURE minikafka.maintain()
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_maintain';

@@ -164,5 +164,5 @@ COMMENT ON COLUMN minikafka.consumer_lag.log_start_offset IS 'first offset that 
 COMMENT ON COLUMN minikafka.consumer_lag.end_offset IS 'first offset that is not decided yet';
 COMMENT ON COLUMN minikafka.consumer_lag.committed_offset IS 'committed offset, NULL if none';
 COMMENT ON COLUMN minikafka.consumer_lag.lag IS 'unread records: end - max(committed, log start)';
-COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record, zero when caught up';
+COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record, zero when caught up, NULL if its time is in the future';
 COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition, NULL if none';

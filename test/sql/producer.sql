@@ -33,7 +33,7 @@ SELECT minikafka.send('produced', '11', partition => 0, producer => 'p', sequenc
 SELECT minikafka.append('produced', 0, NULL, '10', producer => 'p', sequence => 10);
 SELECT log('produced', 0);
 -- what a repeat says is not looked at
-SELECT minikafka.append('produced', 0, 'other key', 'other value', '{"h": "1"}', producer => 'p', sequence => 10);
+SELECT minikafka.append('produced', 0, NULL, '10', '{"h": "1"}', producer => 'p', sequence => 10);
 SELECT key, value, headers FROM minikafka.fetch_text('produced', 0, 10);
 SELECT * FROM minikafka.producer_state('p');
 -- the last 1,000 and more, also those sent one by one
@@ -43,7 +43,7 @@ DO $$ BEGIN
 		COMMIT;
 	END LOOP;
 END $$;
-SELECT count(*), bool_and(minikafka.append('produced', 0, NULL, 'repeated', producer => 'p', sequence => i) = i)
+SELECT count(*), bool_and(minikafka.append('produced', 0, NULL, i::text, producer => 'p', sequence => i) = i)
 FROM generate_series(0, 1499) i;
 SELECT * FROM minikafka.producer_state('p');
 SELECT count(*), bool_and("offset" = value::int) FROM minikafka.fetch_text('produced', 0, 0, 10000);
@@ -80,7 +80,7 @@ SELECT log('other', 0);
 SELECT * FROM minikafka.last_sent() ORDER BY topic, partition, base_offset;
 SELECT producer, s.* FROM unnest('{a, b, c}'::text[]) producer, minikafka.producer_state(producer) s
 ORDER BY producer, topic, partition;
-SELECT minikafka.append('produced', partition, NULL, 'repeated', producer => producer, sequence => i)
+SELECT minikafka.append('produced', partition, NULL, format('%s%s%s', producer, partition, i), producer => producer, sequence => i)
 FROM generate_series(0, 1) i, generate_series(1, 2) partition, unnest('{a, b}'::text[]) producer;
 SELECT minikafka.append('other', 0, NULL, 'v', producer => 'b', sequence => 1);
 -- a name is case sensitive, and may have blanks
@@ -104,9 +104,9 @@ SELECT minikafka.send('forms', 'eight', 'k', '{"h": "1"}', :k, 'f', 8, 0) = :k A
 SELECT minikafka.send('forms', NULL, 'k', producer => 'f', sequence => 9) = :k AS chosen;
 SELECT "offset", key, value, headers FROM minikafka.fetch_text('forms', :k, 0);
 -- again, each in another form
-SELECT minikafka.send('forms', ''::bytea, 'k', producer => 'f', sequence => 0) = :k AS chosen;
-SELECT minikafka.append('forms', :k, 'k'::bytea, ''::bytea, producer => 'f', sequence => 1);
-SELECT minikafka.append('forms', :k, '', '', producer => 'f', sequence => 4);
+SELECT minikafka.send('forms', 'text'::bytea, 'k', producer => 'f', sequence => 0) = :k AS chosen;
+SELECT minikafka.append('forms', :k, 'k'::bytea, '{"a": 1}'::bytea, producer => 'f', sequence => 1);
+SELECT minikafka.append('forms', :k, 'k', 'bytea, bytea', producer => 'f', sequence => 4);
 SELECT end_offset FROM minikafka.offsets('forms', :k);
 -- the number is of the partition, whichever key chose it; an explicit one wins
 SELECT minikafka.send('forms', 'by number', 'k', partition => (:k + 1) % 3, producer => 'f', sequence => 0) = (:k + 1) % 3 AS given;
@@ -243,23 +243,23 @@ SELECT minikafka.append('saved', 0, NULL, 'gone', producer => 's', sequence => 1
 ROLLBACK TO s;
 SELECT minikafka.send('saved', 'plain', partition => 0);
 SELECT minikafka.append('saved', 0, NULL, 's1', producer => 's', sequence => 1);
-SELECT minikafka.append('saved', 0, NULL, 'repeated', producer => 's', sequence => 1);
-SELECT minikafka.append('saved', 0, NULL, 'repeated', producer => 's', sequence => 0);
+SELECT minikafka.append('saved', 0, NULL, 's1', '{"h": "1"}', producer => 's', sequence => 1);
+SELECT minikafka.append('saved', 0, NULL, 's0', producer => 's', sequence => 0);
 SAVEPOINT s;
 SELECT minikafka.append('saved', 0, NULL, 'gone', producer => 's', sequence => i) FROM generate_series(2, 4) i;
 ROLLBACK TO s;
 SELECT minikafka.send('saved', 'plain', partition => 0);
 SELECT minikafka.send('saved', 's2', partition => 0, producer => 's', sequence => 2);
 SAVEPOINT s;
-SELECT minikafka.append('saved', 0, NULL, 'repeated', producer => 's', sequence => 2);
+SELECT minikafka.append('saved', 0, NULL, 's2', producer => 's', sequence => 2);
 ROLLBACK TO s;
 SELECT minikafka.append('saved', 0, NULL, 's3', producer => 's', sequence => 3);
 -- and send() of what was appended is a repeat as any other
-SELECT minikafka.send('saved', 'repeated', partition => 0, producer => 's', sequence => 3);
-SELECT minikafka.append('saved', 0, NULL, 'repeated', producer => 's', sequence => 3);
+SELECT minikafka.send('saved', 's3', partition => 0, producer => 's', sequence => 3);
+SELECT minikafka.append('saved', 0, NULL, 's3', producer => 's', sequence => 3);
 COMMIT;
 SELECT log('saved', 0);
-SELECT minikafka.append('saved', 0, NULL, 'repeated', producer => 's', sequence => i) FROM generate_series(0, 3) i;
+SELECT minikafka.append('saved', 0, NULL, 's' || i, producer => 's', sequence => i) FROM generate_series(0, 3) i;
 SELECT * FROM minikafka.check_topic('saved');
 
 -- What interleaves with others in one partition: runs of sequences and offsets
@@ -273,8 +273,8 @@ SELECT log('saved', 1);
 SELECT producer, first_sequence, last_sequence, first_offset
 FROM minikafka.producer_progress JOIN minikafka.producer USING (producer_id)
 WHERE producer LIKE 'run%' ORDER BY 1, 2;
-SELECT string_agg(minikafka.append('saved', 1, NULL, 'repeated', producer => 'run0', sequence => i)::text, ' ') AS run0,
-	string_agg(minikafka.append('saved', 1, NULL, 'repeated', producer => 'run1', sequence => i % 5)::text, ' ') AS run1
+SELECT string_agg(minikafka.append('saved', 1, NULL, CASE WHEN i < 5 THEN (3 * i)::text ELSE 'a' END, producer => 'run0', sequence => i)::text, ' ') AS run0,
+	string_agg(minikafka.append('saved', 1, NULL, (3 * (i % 5) + 1)::text, producer => 'run1', sequence => i % 5)::text, ' ') AS run1
 FROM generate_series(0, 8) i;
 SELECT * FROM minikafka.last_sent() ORDER BY base_offset;
 
@@ -305,7 +305,7 @@ SELECT minikafka.append('epochs', 0, NULL, 'old', producer => 'e', sequence => 3
 SELECT minikafka.append('epochs', 0, NULL, 'old', producer => 'e', sequence => 2, epoch => 0);
 SELECT minikafka.send('epochs', 'old', partition => 1, producer => 'e', sequence => 0, epoch => 0);
 -- without an epoch it is the current one
-SELECT minikafka.append('epochs', 0, NULL, 'repeated', producer => 'e', sequence => 0);
+SELECT minikafka.append('epochs', 0, NULL, 'b0', producer => 'e', sequence => 0);
 SELECT minikafka.append('epochs', 0, NULL, 'b1', producer => 'e', sequence => 1);
 SELECT minikafka.append('epochs', 0, NULL, 'b2', producer => 'e', sequence => 2, epoch => 2);
 \echo :LAST_ERROR_SQLSTATE
@@ -362,7 +362,7 @@ SELECT epoch FROM minikafka.init_producer('i');
 SELECT minikafka.append('epochs', 1, NULL, 'k0', producer => 'i', sequence => 0);
 SELECT epoch FROM minikafka.init_producer('i');
 SELECT minikafka.append('epochs', 1, NULL, 'l0', producer => 'i', sequence => 0);
-SELECT minikafka.append('epochs', 1, NULL, 'repeated', producer => 'i', sequence => 0);
+SELECT minikafka.append('epochs', 1, NULL, 'l0', producer => 'i', sequence => 0);
 COMMIT;
 SELECT * FROM minikafka.producer_state('i');
 -- nor is a producer that it has begun by sending
@@ -393,7 +393,7 @@ SELECT minikafka.send('other', 'last but one', 'k', producer => 'end', sequence 
 SELECT minikafka.send('other', 'last', 'k', producer => 'end', sequence => 9223372036854775807);
 SELECT minikafka.send('other', 'last', 'k', producer => 'end', sequence => 9223372036854775807);
 SELECT * FROM minikafka.last_sent();
-SELECT minikafka.append('other', 0, NULL, 'v', producer => 'end', sequence => 9223372036854775804);
+SELECT minikafka.append('other', 0, key, value, producer => 'end', sequence => 9223372036854775804) FROM minikafka.fetch_text('other', 0, 4, 1);
 SELECT minikafka.append('other', 0, NULL, 'v', producer => 'end', sequence => -1);
 SELECT minikafka.append('other', 0, NULL, 'v', producer => 'end', sequence => 0);
 \echo :LAST_ERROR_SQLSTATE
@@ -409,7 +409,7 @@ SELECT minikafka.append('other', 0, NULL, 'again', producer => 'end', sequence =
 SELECT minikafka.create_topic('deleted', 1, segment_records => 5);
 SELECT count(minikafka.append('deleted', 0, NULL, i::text, producer => 'd', sequence => i)) FROM generate_series(0, 11) i;
 SELECT minikafka.delete_records('deleted', 0, 11);
-SELECT minikafka.append('deleted', 0, NULL, 'repeated', producer => 'd', sequence => i) FROM unnest('{0, 6, 11}'::int[]) i;
+SELECT minikafka.append('deleted', 0, NULL, CASE i WHEN 11 THEN '11' ELSE 'gone' END, producer => 'd', sequence => i) FROM unnest('{0, 6, 11}'::int[]) i;
 SELECT * FROM minikafka.last_sent() ORDER BY base_offset;
 SELECT minikafka.delete_records('deleted', 0, -1);
 SELECT minikafka.send('deleted', 'repeated', 'k', producer => 'd', sequence => 11);
@@ -423,14 +423,14 @@ SELECT minikafka.append('expired', 0, NULL, 'a' || i, producer => 'x', sequence 
 SET minikafka.clock_offset = 86400;
 SELECT minikafka.append('expired', 1, NULL, 'a' || i, producer => 'x', sequence => i) FROM generate_series(0, 2) i;
 SET minikafka.clock_offset = 604000;
-SELECT minikafka.append('expired', 0, NULL, 'repeated', producer => 'x', sequence => 0);
+SELECT minikafka.append('expired', 0, NULL, 'a0', producer => 'x', sequence => 0);
 SELECT * FROM minikafka.producer_state('x') ORDER BY partition;
 SET minikafka.clock_offset = 605000;
 SELECT * FROM minikafka.producer_state('x') ORDER BY partition;
 SELECT minikafka.append('expired', 0, NULL, 'a3', producer => 'x', sequence => 3);
 SELECT minikafka.append('expired', 0, NULL, 'b1', producer => 'x', sequence => 1);
 SELECT minikafka.send('expired', 'b1', partition => 0, producer => 'x', sequence => 1);
-SELECT minikafka.append('expired', 1, NULL, 'repeated', producer => 'x', sequence => 2);
+SELECT minikafka.append('expired', 1, NULL, 'a2', producer => 'x', sequence => 2);
 -- so a repeat is a new record
 SELECT minikafka.append('expired', 0, NULL, 'b0', producer => 'x', sequence => 0);
 SELECT minikafka.append('expired', 0, NULL, 'b1', producer => 'x', sequence => 1);
@@ -440,7 +440,7 @@ SELECT log('expired', 0);
 SET minikafka.clock_offset = 1200000;
 SELECT minikafka.append('expired', 0, NULL, 'b2', producer => 'x', sequence => 2);
 SET minikafka.clock_offset = 1210000;
-SELECT minikafka.append('expired', 0, NULL, 'repeated', producer => 'x', sequence => 0);
+SELECT minikafka.append('expired', 0, NULL, 'b0', producer => 'x', sequence => 0);
 -- Kafka case T13: the name, its owner and its epoch stay
 SELECT epoch FROM minikafka.init_producer('x');
 SET minikafka.clock_offset = 3000000;
@@ -483,7 +483,7 @@ SELECT minikafka.append('epochs', 0, NULL, 'v', producer => 'e', sequence => 1);
 SELECT minikafka.drop_topic('epochs');
 ROLLBACK;
 BEGIN;
-SELECT minikafka.append('epochs', 0, NULL, 'repeated', producer => 'e', sequence => 0);
+SELECT minikafka.append('epochs', 0, NULL, 'anew', producer => 'e', sequence => 0);
 SELECT minikafka.drop_topic('epochs');
 SELECT minikafka.create_topic('epochs', 1);
 SELECT minikafka.append('epochs', 0, NULL, 'anew', producer => 'e', sequence => 0);
@@ -658,7 +658,7 @@ DROP ROLE regress_first, regress_member, regress_other, regress_monitor;
 
 -- Where nothing may be sent; a repeat is no exception
 BEGIN READ ONLY;
-SELECT minikafka.send('other', 'repeated', 'k', producer => 'a', sequence => 0);
+SELECT minikafka.send('other', 'a0', 'key', producer => 'a', sequence => 0);
 ROLLBACK;
 BEGIN READ ONLY;
 SELECT minikafka.init_producer('a');
@@ -667,7 +667,7 @@ BEGIN READ ONLY;
 SELECT * FROM minikafka.producer_state('a') ORDER BY topic, partition;
 ROLLBACK;
 BEGIN;
-SELECT minikafka.append('other', 0, NULL, 'repeated', producer => 'a', sequence => 0) IS NULL;
+SELECT minikafka.append('other', 0, 'key', 'a0', producer => 'a', sequence => 0) IS NULL;
 PREPARE TRANSACTION 'regress';
 \echo :LAST_ERROR_SQLSTATE
 BEGIN;
@@ -676,7 +676,7 @@ PREPARE TRANSACTION 'regress';
 \echo :LAST_ERROR_SQLSTATE
 -- a snapshot makes no difference
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT minikafka.append('other', 0, NULL, 'a3', producer => 'a', sequence => 3) > 0;
+SELECT minikafka.append('other', 0, 'k', 'a3', producer => 'a', sequence => 3) > 0;
 COMMIT;
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT minikafka.send('other', 'a4', 'k', producer => 'a', sequence => 4);

@@ -188,12 +188,16 @@ SELECT log('trimmed'), (SELECT min("offset") FROM minikafka_topics.trimmed);
 SELECT minikafka.create_topic('soon', 1, segment_records => 2000);
 SELECT minikafka.send_many('soon', array_agg(i::text)) FROM generate_series(1, 3000) i;
 SELECT minikafka.delete_records('soon', 0, 1500);
+SET client_min_messages = error;
 CALL minikafka.maintain();
+RESET client_min_messages;
 SELECT (minikafka.offsets('soon', 0)).log_start_offset, count(*), min("offset") FROM minikafka_topics.soon;
 CALL minikafka.expire('soon');
 SELECT count(*), min("offset") FROM minikafka_topics.soon;
 SELECT minikafka.delete_records('soon', 0, 2000);
+SET client_min_messages = error;
 CALL minikafka.maintain();
+RESET client_min_messages;
 SELECT segments('soon'), count(*), min("offset") FROM minikafka_topics.soon;
 SELECT minikafka.create_topic('ones', 1, segment_records => 1);
 SELECT count(minikafka.append('ones', 0, NULL, i::text)) FROM generate_series(0, 29) i;
@@ -285,7 +289,9 @@ SELECT minikafka.create_topic('repeated', 1, retention => '1 hour', segment_reco
 SELECT count(minikafka.append('repeated', 0, NULL, i::text, producer => 'p', sequence => i)) FROM generate_series(0, 4) i;
 SET minikafka.clock_offset = 7200;
 CALL minikafka.expire('repeated');
+SET client_min_messages = error;
 CALL minikafka.maintain();
+RESET client_min_messages;
 SELECT segments('repeated'), count(*) FROM minikafka_topics.repeated;
 SELECT minikafka.append('repeated', 0, NULL, 'again', producer => 'p', sequence => i) FROM generate_series(0, 4) i;
 SELECT minikafka.send('repeated', 'again', partition => 0, producer => 'p', sequence => 1);
@@ -300,7 +306,9 @@ SELECT minikafka.create_topic('passed', 2, retention => '1 hour', segment_record
 SELECT count(minikafka.send('passed', i::text, partition => 1)) FROM generate_series(0, 4) i;
 SET minikafka.clock_offset = 7200;
 SELECT minikafka.send('passed', '5', partition => 1);
+SET client_min_messages = error;
 CALL minikafka.maintain();
+RESET client_min_messages;
 SELECT log('passed', 1), segments('passed', 1), (SELECT count(*) FROM minikafka_topics.passed);
 RESET minikafka.clock_offset;
 

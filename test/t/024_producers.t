@@ -94,8 +94,8 @@ my $client = held(qq{BEGIN; SELECT minikafka.send('lost', 'plain', partition => 
 $client->{run}->kill_kill;
 my $retry = new_session($node);
 my $other = new_session($node);
-start_query($retry, qq{SELECT minikafka.append('lost', 0, NULL, 'again', $one)});
-start_query($other, qq{SELECT minikafka.send('lost', 'again', partition => 0, $one)});
+start_query($retry, qq{SELECT minikafka.append('lost', 0, NULL, 'p1', $one)});
+start_query($other, qq{SELECT minikafka.send('lost', 'p1', partition => 0, $one)});
 wait_waiting(2);
 is(records($node, 'lost', 0), '0:p0', 'it is not decided: nobody reads it');
 let_go();
@@ -104,7 +104,7 @@ is(finish_query($other), '0', 'and one by send()');
 is(ask($other, 'SELECT * FROM minikafka.last_sent()'),
 	'lost|0|2|1', 'which last_sent() tells');
 is(records($node, 'lost', 0), '0:p0 1:plain 2:p1', 'it is there once');
-is(sql(qq{SELECT minikafka.append('lost', 0, NULL, 'again', $one)}),
+is(sql(qq{SELECT minikafka.append('lost', 0, NULL, 'p1', $one)}),
 	'2', 'also later, in another session');
 
 # the session is ended while it waits: it has committed
@@ -116,7 +116,7 @@ sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 $client->{run}->finish;
 isnt($client->{run}->result(0), 0, 'the client is told of an error');
 let_go();
-is( sql(qq{SELECT minikafka.send('lost', 'again', partition => 0, $two);
+is( sql(qq{SELECT minikafka.send('lost', 'p2', partition => 0, $two);
 		SELECT * FROM minikafka.last_sent()}),
 	"0\nlost|0|3|1",
 	'a retry finds it there');
@@ -390,9 +390,9 @@ sub goes_on
 	is( $ask->(
 			q{SET ROLE owner; BEGIN;
 			SELECT minikafka.append('kept', 0, NULL, 'again', producer => 'k', sequence => 0, epoch => 1),
-				minikafka.append('kept', 0, NULL, 'again', producer => 'k', sequence => 11),
+				minikafka.append('kept', 0, NULL, 'l11', producer => 'k', sequence => 11),
 				minikafka.append('kept', 0, NULL, 'l12', producer => 'k', sequence => 12),
-				minikafka.append('kept', 1, NULL, 'again', producer => 'm', sequence => 0),
+				minikafka.append('kept', 1, NULL, 'm', producer => 'm', sequence => 0),
 				minikafka.inbox_accept('kept', 'e', 'v'), minikafka.inbox_accept('kept', 'e2');
 			ROLLBACK}),
 		'24|35|36|0|f|t',
@@ -473,7 +473,7 @@ eval { $session->quit };
 $standby->promote;
 goes_on($standby, 'promoted');
 is( $standby->safe_psql('postgres',
-		q{SELECT minikafka.append('kept', 0, NULL, 'again', producer => 'k', sequence => 11),
+		q{SELECT minikafka.append('kept', 0, NULL, 'l11', producer => 'k', sequence => 11),
 			minikafka.append('kept', 0, NULL, 'l12', producer => 'k', sequence => 12)}),
 	'35|36', 'promoted: the producer goes on');
 is(problems($standby, 'kept'), '', 'the topic is sound');
