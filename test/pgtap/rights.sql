@@ -238,6 +238,7 @@ SELECT throws_ok($$SELECT minikafka.join_group('tap group', '{tap}', assignor =>
 SELECT throws_ok($$CALL minikafka.wait_for_records('tap group', 'm', '0')$$, '42501', 'permission denied for group "tap group"', 'wait_for_records');
 SELECT ok(NOT minikafka.group_is_visible('tap group'), 'group_is_visible: no right');
 SELECT ok(NOT minikafka.group_is_visible('tap no group'), 'group_is_visible: no group');
+SELECT throws_ok($$SELECT minikafka.member_is_expired('tap group', 'm')$$, '42501', NULL, 'member_is_expired: no right');
 RESET ROLE;
 -- the topic's owner takes away the right to read it
 REVOKE SELECT ON minikafka_topics.tap FROM tap_granted;
