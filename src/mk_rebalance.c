@@ -112,16 +112,18 @@ mk_subscription_compare(const void *a, const void *b)
 static bool
 mk_subscription_follow(MkSubscription *s)
 {
-	MkSubscription before = *s;
-	MkTopic *topic =
-		s->topic_id != 0 ? mk_catalog_topic_by_id(s->topic_id) : NULL;
+	MkTopic *topic = mk_catalog_topic_by_name(s->topic);
+	MkTopic *same;
 
-	if (topic == NULL)
-		topic = mk_catalog_topic_by_name(s->topic);
-	s->topic_id = topic != NULL ? topic->topic_id : 0;
-	if (topic != NULL && strcmp(NameStr(topic->name), s->topic) != 0)
-		s->topic = pstrdup(NameStr(topic->name));
-	return s->topic != before.topic || s->topic_id != before.topic_id;
+	/* mostly it is as it was, and a name is found faster */
+	if (s->topic_id == (topic != NULL ? topic->topic_id : 0))
+		return false;
+	same = s->topic_id != 0 ? mk_catalog_topic_by_id(s->topic_id) : NULL;
+	if (same != NULL)
+		s->topic = pstrdup(NameStr(same->name));
+	else
+		s->topic_id = topic != NULL ? topic->topic_id : 0;
+	return true;
 }
 
 static bool

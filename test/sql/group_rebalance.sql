@@ -227,6 +227,16 @@ SELECT * FROM pg_temp.poll('t', 'a');
 SELECT * FROM pg_temp.poll('t', 'a');
 SELECT topics FROM minikafka.group_members WHERE group_id = 't';
 SELECT minikafka.drop_topic('later');
+-- a partition that was made since is read from its start, also where the member
+-- begins at the end, and the topic has got another name since
+SELECT minikafka.join_group('late', '{sooner}', 'm', auto_offset_reset => 'latest');
+SELECT minikafka.add_partitions('sooner', 3);
+SELECT minikafka.send('sooner', 'v', partition => 2);
+ALTER TABLE minikafka_topics.sooner RENAME TO "sooner.still";
+SELECT * FROM pg_temp.poll('late', 'm');
+SELECT * FROM pg_temp.poll('late', 'm');
+ALTER TABLE minikafka_topics."sooner.still" RENAME TO sooner;
+SELECT minikafka.leave_group('late', 'm');
 SELECT minikafka.join_group('both', '{sooner, "moved.to"}', 'm');
 ALTER TABLE minikafka_topics.sooner RENAME TO "moved.to";
 SELECT minikafka.join_group('both', '{"moved.to"}', 'n');
