@@ -70,23 +70,29 @@ mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
 	join->topics = palloc(n * sizeof(char *));
 	for (int i = 0; i < n; i++)
 	{
-		MkTopic *topic;
-
 		if (nulls[i])
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("argument \"topics\" must not contain nulls")));
 		join->topics[i] = TextDatumGetCString(names[i]);
 		mk_topic_check_name(join->topics[i]);
-		topic = mk_catalog_topic_by_name(join->topics[i]);
-		if (topic != NULL)
-			mk_topic_check_readable(topic);
 	}
 	qsort(join->topics, n, sizeof(char *), mk_string_compare);
 	for (int i = 0; i < n; i++)
 		if (i == 0 ||
 			strcmp(join->topics[i], join->topics[join->ntopics - 1]) != 0)
 			join->topics[join->ntopics++] = join->topics[i];
+	for (int i = 0; i < join->ntopics; i++)
+	{
+		MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
+
+		if (topic != NULL)
+			mk_topic_check_readable(topic);
+		else
+			ereport(NOTICE,
+					(errmsg("topic \"%s\" does not exist", join->topics[i]),
+					 errdetail("The member reads it as soon as it is made.")));
+	}
 }
 
 static void
@@ -335,7 +341,6 @@ minikafka_seek(PG_FUNCTION_ARGS)
 	member_id = mk_member_id(fcinfo);
 	topic = mk_api_topic(fcinfo, 2, ACL_SELECT);
 	next_offset = mk_api_int64(fcinfo, 4, "next_offset");
-	mk_topic_check_number("next_offset", next_offset, 0, PG_INT64_MAX);
 	mk_consumer_seek(group_id, member_id, topic,
 					 mk_api_partition(fcinfo, 3, topic), next_offset);
 	PG_RETURN_VOID();
@@ -424,6 +429,21 @@ minikafka_group_is_visible(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(mk_group_is_visible(mk_group_id(fcinfo)));
 }
 
+/* member_is_expired(group_id, member_id), for the views */
+PG_FUNCTION_INFO_V1(minikafka_member_is_expired);
+Datum
+minikafka_member_is_expired(PG_FUNCTION_ARGS)
+{
+	MkGroup *group;
+	MkMember *member;
+
+	mk_api_enter("member_is_expired()");
+	group = mk_group_find_monitored(mk_group_id(fcinfo));
+	member = group != NULL ? mk_membership_member(group, mk_member_id(fcinfo))
+						   : NULL;
+	PG_RETURN_BOOL(member == NULL || mk_group_is_expired(member));
+}
+
 /* group_commits(group_id), for the view group_offsets */
 PG_FUNCTION_INFO_V1(minikafka_group_commits);
 Datum
@@ -509,6 +529,20 @@ mk_lag_ends(FunctionCallInfo fcinfo)
 	return fcinfo->flinfo->fn_extra;
 }
 
+/* Which of the group's members, removed ones aside, are expired. */
+static bool *
+mk_lag_expired(const MkGroup *group)
+{
+	bool *expired = NULL;
+
+	if (group != NULL && group->nmembers > 0)
+		expired = palloc0(group->nmembers * sizeof(bool));
+	for (int i = 0; expired != NULL && i < group->nmembers; i++)
+		expired[i] = group->members[i].removed == MK_REMOVED_NOT &&
+			mk_group_is_expired(&group->members[i]);
+	return expired;
+}
+
 /*
  * The rows of lag() for one topic; with "quietly", NULLs if the topic cannot be
  * read.
@@ -523,6 +557,7 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 					  .topic = topic,
 					  .npartitions = topic->npartitions,
 					  .ends = mk_lag_ends(fcinfo)};
+	bool *expired = mk_lag_expired(group);
 	bool unreadable = false;
 	Datum name = CStringGetTextDatum(NameStr(topic->name));
 
@@ -550,9 +585,9 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 		values[5] = Int64GetDatum(lag->lag);
 		values[6] = IntervalPGetDatum(&time_lag);
 		nulls[6] |= lag->time_lag < 0;
-		nulls[7] |= lag->member_id == NULL;
+		nulls[7] |= lag->owner == NULL || expired[lag->owner - group->members];
 		if (!nulls[7])
-			values[7] = CStringGetTextDatum(lag->member_id);
+			values[7] = CStringGetTextDatum(lag->owner->member_id);
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 }

@@ -56,14 +56,24 @@ mk_check_min_insync_replicas(int64 value)
 	return (int32) value;
 }
 
+/* A retention so short is told: '7' as an interval is seven seconds. */
+#define MK_SHORT_RETENTION USECS_PER_MINUTE
+
 static Interval *
 mk_check_retention(Interval *value)
 {
-	if (mk_clock_interval(value) <= 0)
+	int64 microseconds = mk_clock_interval(value);
+
+	if (microseconds <= 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("option \"retention\" must be above zero"),
 				 errhint("Use NULL to keep records for ever.")));
+	if (microseconds < MK_SHORT_RETENTION)
+		ereport(NOTICE,
+				(errmsg("records are kept for %g seconds only",
+						(double) microseconds / USECS_PER_SEC),
+				 errhint("Give \"retention\" with its unit, as '7 days'.")));
 	return value;
 }
 

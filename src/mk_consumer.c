@@ -488,7 +488,7 @@ mk_commit_member(const MkCommit *c)
 		(group == NULL ||
 		 mk_membership_any_member(group, c->member_id) == NULL))
 		mk_group_check_generation(c->group_id, group, c->generation);
-	member = mk_group_member(c->group_id, group, c->member_id, false);
+	member = mk_group_member(c->group_id, group, c->member_id, true);
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	a = mk_membership_assignment(group, c->topic->topic_id, c->partition);
@@ -578,7 +578,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 							 MkOffsetSink sink, void *arg)
 {
 	MkGroup *group = mk_group_find(group_id);
-	MkMember *member = mk_group_member(group_id, group, member_id, false);
+	MkMember *member = mk_group_member(group_id, group, member_id, true);
 
 	for (int i = 0; i < group->nassignments; i++)
 	{
@@ -595,7 +595,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		topic = mk_membership_topic_by_id(group, a->topic_id);
 		if (topic == NULL)
 			continue;
-		/* after a seek() beyond the end there is nothing to commit */
+		/* where the end has gone back there is nothing to commit */
 		if (p.position > p.committed &&
 			p.position > mk_log_end(topic, a->partition))
 			continue;
@@ -641,6 +641,7 @@ mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
 {
 	MkProgressNote *n = mk_note_assigned(group_id, member_id, topic, partition);
 
+	mk_check_offset(topic, partition, next_offset);
 	n->moves = true;
 	n->position = next_offset;
 	mk_xact_note(&mk_note_kind, n);
@@ -678,6 +679,11 @@ mk_consumer_topics(const MkGroup *group)
 
 	for (int i = 0; i < group->ntopics; i++)
 		numbers = list_append_unique_int(numbers, group->topics[i].topic_id);
+	/* those that the last members read, also if they have committed nothing */
+	for (int i = 0; group->ntopics == 0 && i < group->nmembers; i++)
+		for (int j = 0; j < group->members[i].ntopics; j++)
+			numbers =
+				list_append_unique_int(numbers, group->members[i].topic_ids[j]);
 	list_sort(numbers, list_int_cmp);
 	foreach (lc, numbers)
 	{
@@ -762,10 +768,8 @@ mk_consumer_lag(const char *group_id, const MkGroup *group,
 	MkAssignment *a = group != NULL
 		? mk_membership_assignment(group, topic->topic_id, partition)
 		: NULL;
-	MkMember *owner =
-		a != NULL ? mk_membership_member_no(group, a->owner) : NULL;
 
-	result->member_id = owner != NULL ? owner->member_id : NULL;
+	result->owner = a != NULL ? mk_membership_member_no(group, a->owner) : NULL;
 	result->committed = mk_committed_offset(group_id, group, topic, partition);
 	result->log_start = e->log_start;
 	result->end = e->end;

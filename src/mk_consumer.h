@@ -45,7 +45,10 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 extern void mk_consumer_reset(const char *group_id, MkTopic *topic,
 							  const char *target, MkOffsetSink sink, void *arg);
 
-/* Sets a member's position, or pauses a partition; 22023 if it is not his. */
+/*
+ * Sets a member's position, or pauses a partition; 22023 if the member does not
+ * have it, or for an offset outside [0, end].
+ */
 extern void
 mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
 				 int32 partition, int64 next_offset);
@@ -94,8 +97,8 @@ extern int64 mk_consumer_committed(const char *group_id, const MkTopic *topic,
 								   int32 partition);
 
 /*
- * The topics in which the group has offsets or members, and which the caller
- * may see: a list of MkTopic.
+ * The topics in which the group has offsets or members, or had the last, and
+ * which the caller may see: a list of MkTopic.
  */
 extern List *mk_consumer_topics(const MkGroup *group);
 
@@ -106,7 +109,7 @@ typedef struct MkLag
 	int64 committed; /* -1: none */
 	int64 lag;
 	int64 time_lag; /* microseconds, -1: not known, of a wrong clock */
-	const char *member_id; /* NULL: nobody has it */
+	const MkMember *owner; /* NULL: nobody has it */
 } MkLag;
 
 /*

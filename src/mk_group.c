@@ -273,13 +273,17 @@ mk_group_member(const char *group_id, MkGroup *group, const char *member_id,
 }
 
 bool
+mk_group_is_expired(MkMember *member)
+{
+	return mk_member_expired(member, mk_clock_now()) != MK_REMOVED_NOT;
+}
+
+bool
 mk_group_is_empty(MkGroup *group)
 {
-	TimestampTz now = mk_clock_now();
-
 	for (int i = 0; i < group->nmembers; i++)
 		if (group->members[i].removed == MK_REMOVED_NOT &&
-			mk_member_expired(&group->members[i], now) == MK_REMOVED_NOT)
+			!mk_group_is_expired(&group->members[i]))
 			return false;
 	return true;
 }
@@ -830,7 +834,23 @@ typedef struct MkChange
 	TimestampTz now;
 	bool changed;
 	bool rebalance;
+	StringInfoData why; /* it is rebalanced */
+	int nwhy;
 } MkChange;
+
+/* How many changes are named that a rebalance was made for. */
+#define MK_WHY_CHANGES 5
+
+static void
+mk_change_why(MkChange *c, const char *what, const char *member_id)
+{
+	c->rebalance = true;
+	if (c->nwhy++ < MK_WHY_CHANGES)
+		appendStringInfo(&c->why, "%smember \"%s\" %s", c->nwhy > 1 ? ", " : "",
+						 member_id, what);
+	else if (c->nwhy == MK_WHY_CHANGES + 1)
+		appendStringInfoString(&c->why, ", and others");
+}
 
 /* A member's number is none any more. */
 static void
@@ -847,7 +867,12 @@ mk_change_remove(MkChange *c, MkMember *m, MkRemoved why)
 	m->removed = why;
 	m->removed_at = c->now;
 	mk_membership_put_member(c->group, m);
-	c->rebalance = true;
+	mk_change_why(c,
+				  why == MK_REMOVED_LEFT ? "left"
+					  : why == MK_REMOVED_SESSION_TIMEOUT
+					  ? "exceeded its session timeout"
+					  : "exceeded its max poll interval",
+				  m->member_id);
 }
 
 static void
@@ -1031,7 +1056,7 @@ mk_change_join(MkChange *c, const MkJoin *join)
 	former = mk_join_former(join, g);
 	former_no = former != NULL ? former->member_no : 0;
 	if (!mk_join_is_unchanged(join, former))
-		c->rebalance = true;
+		mk_change_why(c, "joined", join->member_id);
 	if (former != NULL)
 	{
 		mk_change_gone(c, former_no);
@@ -1050,12 +1075,19 @@ mk_change_join(MkChange *c, const MkJoin *join)
 	m->instance_id = join->instance_id;
 	m->ntopics = join->ntopics;
 	m->topics = join->topics;
+	m->topic_ids = palloc0(Max(m->ntopics, 1) * sizeof(int32));
+	for (int i = 0; i < m->ntopics; i++)
+	{
+		MkTopic *topic = mk_catalog_topic_by_name(m->topics[i]);
+
+		m->topic_ids[i] = topic != NULL ? topic->topic_id : 0;
+	}
 	m->reset = join->reset;
 	m->session_timeout = join->session_timeout;
 	m->max_poll_interval = join->max_poll_interval;
 	m->rebalance_timeout = join->rebalance_timeout;
 	m->removed = MK_REMOVED_NOT;
-	m->seen = m->polled = c->now;
+	m->seen = m->polled = m->joined_at = c->now;
 	mk_membership_put_member(g, m);
 	mk_progress_put_heartbeat(member_no, true, c->now);
 	c->changed = true;
@@ -1164,6 +1196,44 @@ mk_change_act(MkChange *c, const MkAction *action)
 	return false;
 }
 
+static bool
+mk_member_reads(const MkMember *m, int32 topic_id)
+{
+	for (int i = 0; i < m->ntopics; i++)
+		if (m->topic_ids[i] == topic_id)
+			return true;
+	return false;
+}
+
+/* Tells the session that joins that the member has nothing to read. */
+static void
+mk_change_tell(const MkChange *c, const MkAction *action)
+{
+	const MkGroup *g = c->group;
+	const MkMember *m;
+	int npartitions = 0;
+
+	if (action->kind != MK_ACTION_JOIN)
+		return;
+	m = mk_membership_member(g, action->join->member_id);
+	for (int i = 0; i < g->nassignments; i++)
+		if (m == NULL || g->assignments[i].target == m->member_no)
+			return;
+		else if (mk_member_reads(m, g->assignments[i].topic_id))
+			npartitions++;
+	if (npartitions > 0)
+		ereport(NOTICE,
+				(errmsg("member \"%s\" of group \"%s\" gets no partition",
+						m->member_id, g->group_id),
+				 errdetail_plural("Its topics have %d partition, which "
+								  "another member has.",
+								  "Its topics have %d partitions, which "
+								  "other members have.",
+								  npartitions, npartitions),
+				 errhint("It gets some when others go, or after "
+						 "minikafka.add_partitions().")));
+}
+
 /*
  * Makes the changes, in one rebalance.  What the transaction has read and
  * committed was checked against the group as it was before, and is written by
@@ -1174,6 +1244,7 @@ mk_group_finish(void *note)
 {
 	MkGroupNote *n = note;
 	MkChange c = {.use = n->use};
+	bool due;
 	MkAssignment *before;
 	int nbefore;
 	List *topics;
@@ -1195,6 +1266,8 @@ mk_group_finish(void *note)
 	if (nbefore > 0)
 		memcpy(before, c.group->assignments, nbefore * sizeof(MkAssignment));
 
+	initStringInfo(&c.why);
+	c.changed = mk_rebalance_follow(c.group);
 	foreach (lc, n->actions)
 		mk_change_let_go(&c, lfirst(lc));
 	mk_change_expire(&c);
@@ -1202,16 +1275,23 @@ mk_group_finish(void *note)
 	foreach (lc, n->actions)
 		if (mk_change_act(&c, lfirst(lc)))
 			return;
-	if (c.rebalance || mk_rebalance_is_due(c.group, NULL))
+	due = mk_rebalance_is_due(c.group, NULL);
+	if (c.rebalance || due)
 	{
 		c.changed = true;
+		if (due && !c.rebalance)
+			appendStringInfoString(&c.why, "topics or partitions changed");
 		mk_rebalance(c.group, c.now);
+		c.group->rebalanced_at = c.now;
+		c.group->rebalanced_why = c.why.data;
 	}
 	if (!c.changed)
 		return;
 	mk_rebalance_write(c.group, before, nbefore, topics, c.now);
 	mk_change_forget(&c);
 	mk_membership_put_group(c.group);
+	foreach (lc, n->actions)
+		mk_change_tell(&c, lfirst(lc));
 	mk_xact_wake(mk_wakeup_group(c.group->group_no));
 }
 

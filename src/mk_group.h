@@ -36,6 +36,9 @@ extern bool mk_group_is_visible(const char *group_id);
 extern MkMember *mk_group_member(const char *group_id, MkGroup *group,
 								 const char *member_id, bool alive);
 
+/* Whether the member's time is over, though nobody has removed it yet. */
+extern bool mk_group_is_expired(MkMember *member);
+
 /* Whether nobody is a member, but such whose time is over. */
 extern bool mk_group_is_empty(MkGroup *group);
 

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/twophase.h"
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/lock.h"
@@ -352,4 +353,22 @@ mk_lock_cleaning(int32 topic_id, int32 partition, bool wait)
 		return mk_acquire_try(&tag, ExclusiveLock);
 	(void) LockAcquire(&tag, ExclusiveLock, false, false);
 	return true;
+}
+
+static int64
+mk_lock_backends(void)
+{
+	return MaxBackends + max_prepared_xacts;
+}
+
+int64
+mk_lock_room(void)
+{
+	return max_locks_per_xact * mk_lock_backends();
+}
+
+int64
+mk_lock_setting(int64 needed)
+{
+	return needed / mk_lock_backends() + 1;
 }

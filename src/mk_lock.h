@@ -119,6 +119,13 @@ extern uint64 mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
 extern void mk_lock_producer(const char *name);
 extern uint64 mk_lock_producer_tag(const char *name);
 
+/*
+ * How many locks there is room for in the server's lock table, at least; and the
+ * max_locks_per_transaction that makes room for so many.
+ */
+extern int64 mk_lock_room(void);
+extern int64 mk_lock_setting(int64 needed);
+
 /* "I am removing records of this partition", in a step: waits, or only tries. */
 extern bool mk_lock_cleaning(int32 topic_id, int32 partition, bool wait);
 

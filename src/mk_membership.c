@@ -36,7 +36,9 @@ enum
 	Anum_group_version,
 	Anum_group_assignor,
 	Anum_group_protocol,
-	Natts_group = Anum_group_protocol
+	Anum_group_rebalanced_at,
+	Anum_group_rebalanced_why,
+	Natts_group = Anum_group_rebalanced_why
 };
 
 enum
@@ -53,10 +55,12 @@ enum
 	Anum_member_member_no,
 	Anum_member_instance_id,
 	Anum_member_topics,
+	Anum_member_topic_ids,
 	Anum_member_auto_offset_reset,
 	Anum_member_session_timeout,
 	Anum_member_max_poll_interval,
 	Anum_member_rebalance_timeout,
+	Anum_member_joined_at,
 	Anum_member_removed_at,
 	Anum_member_removed_why,
 	Natts_member = Anum_member_removed_why
@@ -230,6 +234,15 @@ mk_interval_datum(int64 microseconds)
 	return IntervalPGetDatum(interval);
 }
 
+static char *
+mk_nullable_text(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	bool isnull;
+	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(datum);
+}
+
 /*
  * The row of a group, as far as it goes; false if there is none.  "own" tells
  * whether this transaction has written it.
@@ -271,6 +284,11 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 				mk_protocol_names,
 				mk_rows_column(&rows, tuple, Anum_group_protocol));
 		}
+		group->rebalanced_why =
+			mk_nullable_text(&rows, tuple, Anum_group_rebalanced_why);
+		if (group->rebalanced_why != NULL)
+			group->rebalanced_at = DatumGetTimestampTz(
+				mk_rows_column(&rows, tuple, Anum_group_rebalanced_at));
 		group->tid = tuple->t_self;
 		*own = TransactionIdIsCurrentTransactionId(
 			HeapTupleHeaderGetXmin(tuple->t_data));
@@ -279,19 +297,12 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 	return tuple != NULL;
 }
 
-static char *
-mk_nullable_text(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	bool isnull;
-	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
-
-	return isnull ? NULL : TextDatumGetCString(datum);
-}
-
 static void
 mk_member_read(const MkRows *rows, HeapTuple tuple, MkMember *m)
 {
 	Datum *topics;
+	Datum *topic_ids;
+	int ntopic_ids;
 	Datum datum;
 	bool isnull;
 
@@ -306,6 +317,13 @@ mk_member_read(const MkRows *rows, HeapTuple tuple, MkMember *m)
 	m->topics = palloc(Max(m->ntopics, 1) * sizeof(char *));
 	for (int i = 0; i < m->ntopics; i++)
 		m->topics[i] = TextDatumGetCString(topics[i]);
+	deconstruct_array(
+		DatumGetArrayTypeP(mk_rows_column(rows, tuple, Anum_member_topic_ids)),
+		INT4OID, sizeof(int32), true, TYPALIGN_INT, &topic_ids, NULL,
+		&ntopic_ids);
+	m->topic_ids = palloc0(Max(m->ntopics, 1) * sizeof(int32));
+	for (int i = 0; i < Min(m->ntopics, ntopic_ids); i++)
+		m->topic_ids[i] = DatumGetInt32(topic_ids[i]);
 	m->reset = (MkReset) MK_NAME_GET(
 		mk_reset_names,
 		mk_rows_column(rows, tuple, Anum_member_auto_offset_reset));
@@ -315,6 +333,8 @@ mk_member_read(const MkRows *rows, HeapTuple tuple, MkMember *m)
 		mk_rows_column(rows, tuple, Anum_member_max_poll_interval));
 	m->rebalance_timeout = mk_interval_get(
 		mk_rows_column(rows, tuple, Anum_member_rebalance_timeout));
+	m->joined_at =
+		DatumGetTimestampTz(mk_rows_column(rows, tuple, Anum_member_joined_at));
 	datum = mk_rows_nullable(rows, tuple, Anum_member_removed_at, &isnull);
 	if (!isnull)
 	{
@@ -735,6 +755,13 @@ mk_membership_put_group(MkGroup *g)
 		values[Anum_group_protocol - 1] =
 			CStringGetTextDatum(mk_protocol_names[g->protocol]);
 	}
+	nulls[Anum_group_rebalanced_at - 1] = g->rebalanced_why == NULL;
+	values[Anum_group_rebalanced_at - 1] =
+		TimestampTzGetDatum(g->rebalanced_at);
+	nulls[Anum_group_rebalanced_why - 1] = g->rebalanced_why == NULL;
+	if (g->rebalanced_why != NULL)
+		values[Anum_group_rebalanced_why - 1] =
+			CStringGetTextDatum(g->rebalanced_why);
 	mk_row_put(MK_REL_GROUP, &g->tid, values, nulls);
 }
 
@@ -759,9 +786,13 @@ mk_membership_put_member(const MkGroup *group, MkMember *m)
 	Datum values[Natts_member] = {0};
 	bool nulls[Natts_member] = {0};
 	Datum *topics = palloc(Max(m->ntopics, 1) * sizeof(Datum));
+	Datum *topic_ids = palloc(Max(m->ntopics, 1) * sizeof(Datum));
 
 	for (int i = 0; i < m->ntopics; i++)
+	{
 		topics[i] = CStringGetTextDatum(m->topics[i]);
+		topic_ids[i] = Int32GetDatum(m->topic_ids[i]);
+	}
 	values[Anum_member_group_no - 1] = Int32GetDatum(group->group_no);
 	values[Anum_member_member_id - 1] = CStringGetTextDatum(m->member_id);
 	values[Anum_member_member_no - 1] = Int32GetDatum(m->member_no);
@@ -771,6 +802,8 @@ mk_membership_put_member(const MkGroup *group, MkMember *m)
 			CStringGetTextDatum(m->instance_id);
 	values[Anum_member_topics - 1] = PointerGetDatum(
 		construct_array(topics, m->ntopics, TEXTOID, -1, false, TYPALIGN_INT));
+	values[Anum_member_topic_ids - 1] = PointerGetDatum(construct_array(
+		topic_ids, m->ntopics, INT4OID, sizeof(int32), true, TYPALIGN_INT));
 	values[Anum_member_auto_offset_reset - 1] =
 		CStringGetTextDatum(mk_reset_names[m->reset]);
 	values[Anum_member_session_timeout - 1] =
@@ -779,6 +812,7 @@ mk_membership_put_member(const MkGroup *group, MkMember *m)
 		mk_interval_datum(m->max_poll_interval);
 	values[Anum_member_rebalance_timeout - 1] =
 		mk_interval_datum(m->rebalance_timeout);
+	values[Anum_member_joined_at - 1] = TimestampTzGetDatum(m->joined_at);
 	nulls[Anum_member_removed_at - 1] = m->removed == MK_REMOVED_NOT;
 	nulls[Anum_member_removed_why - 1] = m->removed == MK_REMOVED_NOT;
 	if (m->removed != MK_REMOVED_NOT)
@@ -860,5 +894,6 @@ mk_membership_delete(MkGroup *g)
 						   &g->group_no);
 	memset(&g->owner, 0, sizeof(g->owner));
 	g->has_settings = false;
+	g->rebalanced_why = NULL;
 	mk_membership_put_group(g);
 }

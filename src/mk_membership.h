@@ -45,10 +45,12 @@ typedef struct MkMember
 	char *instance_id; /* NULL: a dynamic member */
 	int ntopics;
 	char **topics; /* sorted, each once */
+	int32 *topic_ids; /* of each, 0 if there is none yet */
 	MkReset reset;
 	int64 session_timeout; /* microseconds */
 	int64 max_poll_interval;
 	int64 rebalance_timeout;
+	TimestampTz joined_at;
 	MkRemoved removed;
 	TimestampTz removed_at;
 	ItemPointerData tid;
@@ -89,6 +91,8 @@ typedef struct MkGroup
 	bool has_settings; /* the next two: since the first member */
 	MkAssignor assignor;
 	MkProtocol protocol;
+	char *rebalanced_why; /* a sentence's part; NULL: it was not */
+	TimestampTz rebalanced_at;
 	List *grantees; /* role names */
 	int nmembers;
 	MkMember *members; /* also removed ones; by member id */

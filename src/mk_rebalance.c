@@ -92,6 +92,88 @@ mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
 }
 
 /* ---------------------------------------------------------------------------
+ * Subscriptions
+ */
+
+typedef struct MkSubscription
+{
+	char *topic;
+	int32 topic_id;
+} MkSubscription;
+
+static int
+mk_subscription_compare(const void *a, const void *b)
+{
+	return strcmp(((const MkSubscription *) a)->topic,
+				  ((const MkSubscription *) b)->topic);
+}
+
+/* Finds a topic by its number, else by its name; true if either has changed. */
+static bool
+mk_subscription_follow(MkSubscription *s)
+{
+	MkTopic *topic = mk_catalog_topic_by_name(s->topic);
+	MkTopic *same;
+
+	/* mostly it is as it was, and a name is found faster */
+	if (s->topic_id == (topic != NULL ? topic->topic_id : 0))
+		return false;
+	same = s->topic_id != 0 ? mk_catalog_topic_by_id(s->topic_id) : NULL;
+	if (same != NULL)
+		s->topic = pstrdup(NameStr(same->name));
+	else
+		s->topic_id = topic != NULL ? topic->topic_id : 0;
+	return true;
+}
+
+static bool
+mk_member_follow(MkMember *m)
+{
+	MkSubscription *s = palloc(Max(m->ntopics, 1) * sizeof(MkSubscription));
+	bool changed = false;
+	int n = 0;
+
+	for (int i = 0; i < m->ntopics; i++)
+	{
+		s[i].topic = m->topics[i];
+		s[i].topic_id = m->topic_ids[i];
+		changed |= mk_subscription_follow(&s[i]);
+	}
+	if (!changed)
+		return false;
+	qsort(s, m->ntopics, sizeof(MkSubscription), mk_subscription_compare);
+	/* it may have subscribed to the new name before that was there */
+	for (int i = 0; i < m->ntopics; i++)
+		if (i == 0 || mk_subscription_compare(&s[i], &s[n - 1]) != 0)
+			s[n++] = s[i];
+	/* where the group's arrays are kept by somebody else they stay */
+	m->topics = palloc(Max(n, 1) * sizeof(char *));
+	m->topic_ids = palloc(Max(n, 1) * sizeof(int32));
+	m->ntopics = n;
+	for (int i = 0; i < n; i++)
+	{
+		m->topics[i] = s[i].topic;
+		m->topic_ids[i] = s[i].topic_id;
+	}
+	return true;
+}
+
+bool
+mk_rebalance_follow(MkGroup *g)
+{
+	bool changed = false;
+
+	for (int i = 0; i < g->nmembers; i++)
+		if (g->members[i].removed == MK_REMOVED_NOT &&
+			mk_member_follow(&g->members[i]))
+		{
+			mk_membership_put_member(g, &g->members[i]);
+			changed = true;
+		}
+	return changed;
+}
+
+/* ---------------------------------------------------------------------------
  * Changes in memory
  */
 

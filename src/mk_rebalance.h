@@ -16,6 +16,13 @@
  */
 extern bool mk_rebalance_is_due(const MkGroup *group, const MkMember *member);
 
+/*
+ * Has the members' subscriptions follow topics that were renamed, and notes the
+ * numbers of those that were made since.  True if any has changed; those members
+ * are written.
+ */
+extern bool mk_rebalance_follow(MkGroup *group);
+
 /* Gives a partition that is to move to who is to have it. */
 extern void mk_rebalance_hand_over(MkGroup *group, MkAssignment *assignment);
 

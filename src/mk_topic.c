@@ -336,9 +336,8 @@ static void
 mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 {
 	int64 needed = 5 + 5 * partitions + 8 * segments;
-	int64 backends = MaxBackends + max_prepared_xacts;
 
-	if (needed > max_locks_per_xact * backends)
+	if (needed > mk_lock_room())
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -348,10 +347,10 @@ mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 			 errdetail("About " INT64_FORMAT
 					   " locks are needed, and there is room for " INT64_FORMAT
 					   ".",
-					   needed, max_locks_per_xact * backends),
+					   needed, mk_lock_room()),
 			 errhint("Raise \"max_locks_per_transaction\" to " INT64_FORMAT
 					 " or more and restart the server.",
-					 needed / backends + 1)));
+					 mk_lock_setting(needed))));
 }
 
 /* A number that no topic has, nor tables that a topic has left. */

@@ -1080,6 +1080,33 @@ mk_xact_commit_records(MkPending *p)
 		mk_append_end(parts[i]->appender);
 }
 
+/*
+ * Says so when there is no room in the lock table for what the transaction is
+ * to lock: each note about one lock, each partition two.
+ */
+static void
+mk_xact_check_locks(const MkPending *p)
+{
+	int64 needed = 2 * (int64) p->nparts;
+
+	for (int i = 0; i < p->nnotes; i++)
+		if (p->notes[i].key.kind->lock != NULL)
+			needed++;
+	if (needed > mk_lock_room())
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("transaction has more to lock than there is room for"),
+			 errdetail("The groups, producers and partitions that it has used "
+					   "take about " INT64_FORMAT
+					   " locks, and there is room for " INT64_FORMAT ".",
+					   needed, mk_lock_room()),
+			 errhint("Use fewer in a transaction, or raise "
+					 "\"max_locks_per_transaction\" to " INT64_FORMAT
+					 " or more and restart the server.",
+					 mk_lock_setting(needed))));
+}
+
 static void
 mk_xact_pre_commit(MkPending *p)
 {
@@ -1099,6 +1126,7 @@ mk_xact_pre_commit(MkPending *p)
 		if (mk_xact_count(p, i) > 0)
 			mk_stale_before_append(p->parts[i].topic, p->parts[i].partition);
 	mk_xact_order_notes(p);
+	mk_xact_check_locks(p);
 	for (int i = 0; i < p->nnotes; i++)
 		if (p->notes[i].key.kind->lock != NULL)
 			p->notes[i].key.kind->lock(p->notes[i].note);

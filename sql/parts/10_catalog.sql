@@ -61,7 +61,9 @@ CREATE TABLE minikafka.consumer_group (
 	generation integer NOT NULL,
 	version bigint NOT NULL,
 	assignor text,
-	protocol text
+	protocol text,
+	rebalanced_at timestamptz,
+	rebalanced_why text
 );
 
 CREATE TABLE minikafka.group_grant (
@@ -77,10 +79,12 @@ CREATE TABLE minikafka.group_member (
 	member_no integer NOT NULL UNIQUE,
 	instance_id text COLLATE "C",
 	topics text[] NOT NULL,
+	topic_ids integer[] NOT NULL,
 	auto_offset_reset text NOT NULL,
 	session_timeout interval NOT NULL,
 	max_poll_interval interval NOT NULL,
 	rebalance_timeout interval NOT NULL,
+	joined_at timestamptz NOT NULL,
 	removed_at timestamptz,
 	removed_why text,
 	PRIMARY KEY (group_no, member_id)
@@ -212,6 +216,8 @@ COMMENT ON COLUMN minikafka.consumer_group.generation IS 'grows by one with each
 COMMENT ON COLUMN minikafka.consumer_group.version IS 'grows by one with each change to the group, its members or their assignment';
 COMMENT ON COLUMN minikafka.consumer_group.assignor IS 'sticky, range or roundrobin';
 COMMENT ON COLUMN minikafka.consumer_group.protocol IS 'cooperative or eager';
+COMMENT ON COLUMN minikafka.consumer_group.rebalanced_at IS 'when the generation began';
+COMMENT ON COLUMN minikafka.consumer_group.rebalanced_why IS 'which members joined, left or were removed then';
 
 COMMENT ON TABLE minikafka.group_grant IS 'catalog: roles that may use a group, besides its owner';
 COMMENT ON COLUMN minikafka.group_grant.group_no IS 'number of the group';
@@ -223,10 +229,12 @@ COMMENT ON COLUMN minikafka.group_member.member_id IS 'name of the member';
 COMMENT ON COLUMN minikafka.group_member.member_no IS 'number of the member in this incarnation: a new one at each join';
 COMMENT ON COLUMN minikafka.group_member.instance_id IS 'name of the instance, of a static member';
 COMMENT ON COLUMN minikafka.group_member.topics IS 'topics that it subscribes to';
+COMMENT ON COLUMN minikafka.group_member.topic_ids IS 'their numbers, by which the subscription follows when a topic is renamed; 0: there is none yet';
 COMMENT ON COLUMN minikafka.group_member.auto_offset_reset IS 'where it starts without a committed offset: earliest, latest or none';
 COMMENT ON COLUMN minikafka.group_member.session_timeout IS 'how long it may not be heard of';
 COMMENT ON COLUMN minikafka.group_member.max_poll_interval IS 'how long it may not poll';
 COMMENT ON COLUMN minikafka.group_member.rebalance_timeout IS 'how long it may keep a partition that is to move';
+COMMENT ON COLUMN minikafka.group_member.joined_at IS 'when it joined, the last time';
 COMMENT ON COLUMN minikafka.group_member.removed_at IS 'when it was removed';
 COMMENT ON COLUMN minikafka.group_member.removed_why IS 'left, fenced, session_timeout or max_poll_interval';
 

@@ -13,7 +13,7 @@ CREATE FUNCTION minikafka.join_group(
 	rebalance_timeout interval DEFAULT NULL)
 RETURNS text LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_join_group';
 COMMENT ON FUNCTION minikafka.join_group(text, text[], text, text, text, text, text, interval, interval, interval) IS
-'Makes a member of the group, at COMMIT, and returns its id; a new one if member_id is NULL. The first member makes the group, which then belongs to the caller. topics: their names; also such as there are not yet. instance_id: a static member, which comes back under it without a rebalance. assignor (sticky, range, roundrobin) and protocol (cooperative, eager) are settings of the group: the first member of an empty one chooses them, later ones take them or name the same. auto_offset_reset: earliest, latest or none; timeouts: 45 s, 5 min, 30 s. Joining again, under the same member or instance id, begins at the committed offsets, and open transactions of the former incarnation fail. Needs SELECT on the topics; to make the group, on one that exists at least. Errors: MK023 other settings; MK082 the instance id is another member''s; 42501, 22023.';
+'Makes a member of the group, at COMMIT, and returns its id; a new one if member_id is NULL. The first member makes the group, which then belongs to the caller. topics: their names; also such as there are not yet, with a NOTICE; a topic that is renamed stays subscribed to. instance_id: a static member, which comes back under it without a rebalance. assignor (sticky, range, roundrobin) and protocol (cooperative, eager) are settings of the group: the first member of an empty one chooses them, later ones take them or name the same. auto_offset_reset: earliest, latest or none; timeouts: 45 s, 5 min, 30 s. Joining again, under the same member or instance id, begins at the committed offsets, and open transactions of the former incarnation fail. Needs SELECT on the topics; to make the group, on one that exists at least. Errors: MK023 other settings; MK082 the instance id is another member''s; 42501, 22023.';
 
 CREATE FUNCTION minikafka.leave_group(group_id text, member_id text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_leave_group';
@@ -106,7 +106,7 @@ CREATE FUNCTION minikafka.seek(
 	next_offset bigint)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_seek';
 COMMENT ON FUNCTION minikafka.seek(text, text, text, integer, bigint) IS
-'Sets where the member polls next in a partition that it has, with the transaction. An offset outside the log is one that its reset policy is applied to. At COMMIT: MK022 the group has moved the partition since. Errors: 22023 not assigned, or negative; MK025, MK082, 42501, 42704.';
+'Sets where the member polls next in a partition that it has, with the transaction. At COMMIT: MK022 the group has moved the partition since. Errors: 22023 not assigned, or an offset outside [0, end]; MK025, MK082, 42501, 42704.';
 
 CREATE FUNCTION minikafka.pause(
 	group_id text,
@@ -159,6 +159,12 @@ AS 'MODULE_PATHNAME', 'minikafka_group_is_visible';
 COMMENT ON FUNCTION minikafka.group_is_visible(text) IS
 'Whether the caller may see the group: its owner, a role that it was granted to, or a member of pg_monitor. For the views.';
 
+CREATE FUNCTION minikafka.member_is_expired(group_id text, member_id text)
+RETURNS boolean LANGUAGE c STABLE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'minikafka_member_is_expired';
+COMMENT ON FUNCTION minikafka.member_is_expired(text, text) IS
+'Whether a member is none any more, or is one whose timeouts have passed and that nobody has removed yet. For the views. Errors: 42501, 22023.';
+
 CREATE FUNCTION minikafka.group_commits(group_id text)
 RETURNS TABLE (
 	topic text,
@@ -189,4 +195,4 @@ RETURNS SETOF minikafka.partition_lag
 LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_lag';
 COMMENT ON FUNCTION minikafka.lag(text, text) IS
-'How far a group is behind, for each partition of a topic (NULL: of all topics that it reads or has committed offsets in): lag = end - max(committed, log start), in records; time_lag = age of the oldest unread record, NULL if its time is in the future; member_id: who has the partition. Needs SELECT on the topic and the group, or membership in pg_monitor; with NULL, topics without that right are left out, and the columns of one that cannot be read (altered by hand) are NULL. Errors: 42704 unknown group or topic, 42501.';
+'How far a group is behind, for each partition of a topic (NULL: of all topics that it reads or has committed offsets in, without members those that its last ones read): lag = end - max(committed, log start), in records; time_lag = age of the oldest unread record, NULL if its time is in the future; member_id: who has the partition, if its timeouts have not passed. Needs SELECT on the topic and the group, or membership in pg_monitor; with NULL, topics without that right are left out, and the columns of one that cannot be read (altered by hand) are NULL. Errors: 42704 unknown group or topic, 42501.';

@@ -73,21 +73,26 @@ SELECT g.group_id,
 	g.assignor,
 	g.protocol,
 	m.members,
-	g.owner::text AS owner
+	g.owner::text AS owner,
+	g.rebalanced_at,
+	g.rebalanced_why
 FROM minikafka.consumer_group g
 CROSS JOIN LATERAL (
 	SELECT pg_catalog.count(*)::integer AS members
 	FROM minikafka.group_member m
-	WHERE m.group_no = g.group_no AND m.removed_at IS NULL) m
+	WHERE m.group_no = g.group_no AND m.removed_at IS NULL
+		AND NOT minikafka.member_is_expired(g.group_id, m.member_id)) m
 WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
 COMMENT ON VIEW minikafka.groups IS 'The groups that the role has a right to.';
 COMMENT ON COLUMN minikafka.groups.group_id IS 'name of the group';
 COMMENT ON COLUMN minikafka.groups.generation IS 'grows by one with each rebalance';
-COMMENT ON COLUMN minikafka.groups.state IS 'Empty: no members; Reconciling: a partition is still to move; Stable';
+COMMENT ON COLUMN minikafka.groups.state IS 'Empty: no members, or only such whose timeouts have passed; Reconciling: a partition is still to move; Stable';
 COMMENT ON COLUMN minikafka.groups.assignor IS 'sticky, range or roundrobin; NULL before the first member';
 COMMENT ON COLUMN minikafka.groups.protocol IS 'cooperative or eager; NULL before the first member';
-COMMENT ON COLUMN minikafka.groups.members IS 'number of members, also of those whose timeouts have passed and nobody has noticed';
+COMMENT ON COLUMN minikafka.groups.members IS 'number of members, without those whose timeouts have passed';
 COMMENT ON COLUMN minikafka.groups.owner IS 'role that it belongs to: that used it first, or that it was given to';
+COMMENT ON COLUMN minikafka.groups.rebalanced_at IS 'when the generation began, NULL before the first member';
+COMMENT ON COLUMN minikafka.groups.rebalanced_why IS 'why it began: which members joined, left or exceeded a timeout, or that topics or partitions changed';
 
 CREATE VIEW minikafka.group_members WITH (security_barrier) AS
 SELECT g.group_id,
@@ -104,7 +109,11 @@ SELECT g.group_id,
 		SELECT FROM pg_catalog.pg_locks l
 		WHERE l.locktype = 'advisory' AND l.objsubid = 19785
 			AND l.classid = m.member_no::oid
-			AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())) AS in_transaction
+			AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())) AS in_transaction,
+	m.joined_at,
+	m.session_timeout,
+	m.max_poll_interval,
+	minikafka.member_is_expired(g.group_id, m.member_id) AS expired
 FROM minikafka.consumer_group g
 JOIN minikafka.group_member m ON m.group_no = g.group_no
 CROSS JOIN LATERAL (
@@ -120,6 +129,10 @@ COMMENT ON COLUMN minikafka.group_members.partitions IS 'number of partitions th
 COMMENT ON COLUMN minikafka.group_members.last_seen IS 'when it was heard of last; written at most once per tenth of its timeouts';
 COMMENT ON COLUMN minikafka.group_members.last_poll IS 'when it polled last; the same holds';
 COMMENT ON COLUMN minikafka.group_members.in_transaction IS 'whether a transaction that has polled for it is in progress';
+COMMENT ON COLUMN minikafka.group_members.joined_at IS 'when it joined, the last time';
+COMMENT ON COLUMN minikafka.group_members.session_timeout IS 'how long it may not be heard of';
+COMMENT ON COLUMN minikafka.group_members.max_poll_interval IS 'how long it may not poll';
+COMMENT ON COLUMN minikafka.group_members.expired IS 'whether one of the two has passed; it keeps its partitions until somebody uses the group, or maintenance';
 
 CREATE VIEW minikafka.group_offsets WITH (security_barrier) AS
 SELECT g.group_id,
@@ -165,4 +178,4 @@ COMMENT ON COLUMN minikafka.consumer_lag.end_offset IS 'first offset that is not
 COMMENT ON COLUMN minikafka.consumer_lag.committed_offset IS 'committed offset, NULL if none';
 COMMENT ON COLUMN minikafka.consumer_lag.lag IS 'unread records: end - max(committed, log start)';
 COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record, zero when caught up, NULL if its time is in the future';
-COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition, NULL if none';
+COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition, NULL if none, or if its timeouts have passed';

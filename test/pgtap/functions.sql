@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(126);
+SELECT plan(127);
 
 -- As API.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -62,6 +62,7 @@ INSERT INTO contract VALUES
 	('lag', 'group_id text, topic text DEFAULT NULL::text', 'SETOF minikafka.partition_lag', 's', 'u'),
 	-- for the views of groups
 	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),
+	('member_is_expired', 'group_id text, member_id text', 'boolean', 's', 'u'),
 	('group_commits', 'group_id text', 'TABLE(topic text, partition integer, "offset" bigint, metadata text, committed_at timestamp with time zone, member_id text, generation integer)', 's', 'u'),
 	('inbox_accept', 'consumer text, event_id text, payload bytea DEFAULT NULL::bytea', 'boolean', 'v', 'u'),
 	-- procedures have no result
@@ -112,8 +113,8 @@ SELECT results_eq(
 FROM (VALUES
 	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval')$$),
 	('partitions', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('segments', 'bigint'), ('bytes', 'bigint')$$),
-	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text')$$),
-	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean')$$),
+	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text'), ('rebalanced_at', 'timestamp with time zone'), ('rebalanced_why', 'text')$$),
+	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean'), ('joined_at', 'timestamp with time zone'), ('session_timeout', 'interval'), ('max_poll_interval', 'interval'), ('expired', 'boolean')$$),
 	('group_offsets', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('metadata', 'text'), ('committed_at', 'timestamp with time zone'), ('member_id', 'text'), ('generation', 'integer')$$),
 	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text')$$)
 ) v(view, columns);

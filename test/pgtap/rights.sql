@@ -2,7 +2,7 @@
 -- Rights: who may call what, who sees what
 --
 BEGIN;
-SELECT plan(493);
+SELECT plan(494);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -174,8 +174,8 @@ INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, ver
 	('tap group', nextval('minikafka.group_no'), 'tap_select', 1, 1, 'sticky', 'cooperative'),
 	('tap empty', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL),
 	('tap unused', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL);
-INSERT INTO minikafka.group_member (group_no, member_id, member_no, topics, auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout)
-SELECT group_no, 'm', nextval('minikafka.member_no'), '{tap}', 'earliest', '1 day', '1 day', '1 day'
+INSERT INTO minikafka.group_member (group_no, member_id, member_no, topics, topic_ids, auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout, joined_at)
+SELECT group_no, 'm', nextval('minikafka.member_no'), '{tap}', '{0}', 'earliest', '1 day', '1 day', '1 day', now()
 FROM minikafka.consumer_group WHERE group_id = 'tap group';
 INSERT INTO minikafka.member_heartbeat (member_no, polled, at)
 SELECT currval('minikafka.member_no'), 1, now();
@@ -244,6 +244,7 @@ SELECT throws_ok($$SELECT minikafka.join_group('tap group', '{tap}', assignor =>
 SELECT throws_ok($$CALL minikafka.wait_for_records('tap group', 'm', '0')$$, '42501', 'permission denied for group "tap group"', 'wait_for_records');
 SELECT ok(NOT minikafka.group_is_visible('tap group'), 'group_is_visible: no right');
 SELECT ok(NOT minikafka.group_is_visible('tap no group'), 'group_is_visible: no group');
+SELECT throws_ok($$SELECT minikafka.member_is_expired('tap group', 'm')$$, '42501', NULL, 'member_is_expired: no right');
 RESET ROLE;
 -- the topic's owner takes away the right to read it
 REVOKE SELECT ON minikafka_topics.tap FROM tap_granted;

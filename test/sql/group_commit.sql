@@ -37,8 +37,13 @@ ROLLBACK;
 SELECT minikafka.committed('g', 'done', 1);
 -- what was polled and rolled back is not committed by the next
 SELECT * FROM minikafka.commit('g', 'm') ORDER BY 2;
--- after a seek back, that; after a seek beyond the end nothing
-SELECT minikafka.seek('g', 'm', 'done', 0, 1), minikafka.seek('g', 'm', 'done', 1, 11), minikafka.seek('g', 'm', 'done', 2, 12);
+-- after a seek back, that; beyond the end there is nothing to seek, and nothing
+-- is committed where the end has gone back since
+SELECT minikafka.seek('g', 'm', 'done', 2, 12);
+\echo :LAST_ERROR_SQLSTATE
+SELECT minikafka.seek('g', 'm', 'done', 2, -1);
+SELECT minikafka.seek('g', 'm', 'done', 0, 1), minikafka.seek('g', 'm', 'done', 1, 11), minikafka.seek('g', 'm', 'done', 2, 11);
+UPDATE minikafka.group_progress SET position = 12 WHERE partition = 2 AND position = 11;
 SELECT * FROM minikafka.commit('g', 'm') ORDER BY 2;
 SELECT minikafka.leave_group('g', 'm');
 

@@ -201,17 +201,27 @@ SELECT minikafka.poll('timeouts', 'm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.seek('timeouts', 'm', 'joined', 0, 0);
 SELECT minikafka.pause('timeouts', 'm', 'joined', 0);
--- nobody has removed it yet
+-- nobody has removed it yet, but it does not count
 SELECT members, state FROM minikafka.groups WHERE group_id = 'timeouts';
+SELECT member_id, partitions, expired FROM minikafka.group_members WHERE group_id = 'timeouts';
 SELECT count(*) FROM minikafka.assignment('timeouts', 'm');
--- and so it may still finish what it has polled
+-- nor may it commit what it polled before
 SET minikafka.clock_offset = 0;
 SELECT count(*) FROM minikafka.poll('timeouts', 'm');
 SET minikafka.clock_offset = 46;
 SELECT * FROM minikafka.commit('timeouts', 'm') ORDER BY 2;
+\echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.commit_offset('timeouts', 'joined', 0, 1, member_id => 'm');
--- which counts as being heard of
-SELECT minikafka.heartbeat('timeouts', 'm');
+\echo :LAST_ERROR_SQLSTATE
+-- but for a transaction that has polled, the max poll interval counts alone
+SET minikafka.clock_offset = 0;
+BEGIN;
+SELECT count(*) FROM minikafka.poll('timeouts', 'm', 1);
+SET minikafka.clock_offset = 46;
+SELECT count(*) FROM minikafka.commit('timeouts', 'm');
+SET minikafka.clock_offset = 301;
+SELECT count(*) FROM minikafka.commit('timeouts', 'm');
+ROLLBACK;
 SET minikafka.clock_offset = 92;
 -- whoever joins removes it
 SELECT minikafka.join_group('timeouts', '{joined}', 'n');

@@ -212,12 +212,37 @@ SELECT minikafka.send('later', 'v', partition => 1);
 SELECT * FROM pg_temp.poll('t', 'a');
 SELECT * FROM pg_temp.poll('t', 'a');
 SELECT * FROM pg_temp.assigned('t');
--- A topic that gets another name is not subscribed to any more; under the new
--- one it is the same topic
+-- A topic that gets another name is still subscribed to: the subscription follows,
+-- by the next call, without a rebalance
 SELECT * FROM minikafka.commit('t', 'a');
+SELECT minikafka.send('later', 'renamed', partition => 1);
 ALTER TABLE minikafka_topics.later RENAME TO sooner;
+SELECT generation, topics FROM minikafka.groups JOIN minikafka.group_members USING (group_id) WHERE group_id = 't';
 SELECT * FROM pg_temp.poll('t', 'a');
 SELECT * FROM pg_temp.assigned('t');
+SELECT generation, topics FROM minikafka.groups JOIN minikafka.group_members USING (group_id) WHERE group_id = 't';
+-- also where the old name is another topic's now, or was subscribed to before
+SELECT minikafka.create_topic('later', 1);
+SELECT * FROM pg_temp.poll('t', 'a');
+SELECT * FROM pg_temp.poll('t', 'a');
+SELECT topics FROM minikafka.group_members WHERE group_id = 't';
+SELECT minikafka.drop_topic('later');
+-- a partition that was made since is read from its start, also where the member
+-- begins at the end, and the topic has got another name since
+SELECT minikafka.join_group('late', '{sooner}', 'm', auto_offset_reset => 'latest');
+SELECT minikafka.add_partitions('sooner', 3);
+SELECT minikafka.send('sooner', 'v', partition => 2);
+ALTER TABLE minikafka_topics.sooner RENAME TO "sooner.still";
+SELECT * FROM pg_temp.poll('late', 'm');
+SELECT * FROM pg_temp.poll('late', 'm');
+ALTER TABLE minikafka_topics."sooner.still" RENAME TO sooner;
+SELECT minikafka.leave_group('late', 'm');
+SELECT minikafka.join_group('both', '{sooner, "moved.to"}', 'm');
+ALTER TABLE minikafka_topics.sooner RENAME TO "moved.to";
+SELECT minikafka.join_group('both', '{"moved.to"}', 'n');
+SELECT member_id, topics, partitions FROM minikafka.group_members WHERE group_id = 'both' ORDER BY 1;
+ALTER TABLE minikafka_topics."moved.to" RENAME TO sooner;
+SELECT minikafka.leave_group('both', m) FROM unnest('{m, n}'::text[]) m;
 SELECT topic, partition, "offset" FROM minikafka.group_offsets WHERE group_id = 't' AND topic <> 'moved';
 SELECT minikafka.join_group('t', '{sooner}', 'a');
 SELECT minikafka.send('sooner', 'w', partition => 1);
