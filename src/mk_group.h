@@ -39,6 +39,21 @@ extern MkMember *mk_group_member(const char *group_id, MkGroup *group,
 /* Whether nobody is a member, but such whose time is over. */
 extern bool mk_group_is_empty(MkGroup *group);
 
+/*
+ * How often what a poll of the member returns is to be halved: once for each
+ * time that members were removed since they did not poll in time, less one for
+ * each ten of its max poll intervals that have passed since the last.
+ */
+extern int mk_group_halved(const MkGroup *group, const MkMember *member);
+
+/*
+ * Whether the owner of a partition, who stands at "position" (-1: at the
+ * committed offset), has committed all that it has polled there.
+ */
+extern bool
+mk_group_is_done_with(const MkGroup *group, const MkAssignment *assignment,
+					  int64 position, int64 committed);
+
 /* ---------------------------------------------------------------------------
  * Notes
  */
@@ -85,8 +100,9 @@ extern bool mk_group_touch(MkGroup *group, MkMember *member, MkTouch how);
 extern bool mk_group_check(MkGroup *group);
 
 /*
- * Notes that the member lets go of its partitions that are to move: of all, or
- * of those for which mk_group_committed is called while committing.
+ * Notes that the member lets go of its partitions that are to move, and that it
+ * is done with when the transaction commits: of all, or of those for which
+ * mk_group_committed is called while committing.
  */
 extern void mk_group_let_go(const MkGroup *group, int32 member_no, bool all);
 extern void

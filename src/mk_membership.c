@@ -35,7 +35,9 @@ enum
 	Anum_group_version,
 	Anum_group_assignor,
 	Anum_group_protocol,
-	Natts_group = Anum_group_protocol
+	Anum_group_halved,
+	Anum_group_halved_at,
+	Natts_group = Anum_group_halved_at
 };
 
 enum
@@ -251,6 +253,7 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 	{
 		bool isnull;
 		Datum assignor;
+		Datum halved_at;
 
 		group->group_no =
 			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_group_group_no));
@@ -270,6 +273,11 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 				mk_protocol_names,
 				mk_rows_column(&rows, tuple, Anum_group_protocol));
 		}
+		group->halved =
+			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_group_halved));
+		halved_at =
+			mk_rows_nullable(&rows, tuple, Anum_group_halved_at, &isnull);
+		group->halved_at = isnull ? DT_NOBEGIN : DatumGetTimestampTz(halved_at);
 		group->tid = tuple->t_self;
 		*own = TransactionIdIsCurrentTransactionId(
 			HeapTupleHeaderGetXmin(tuple->t_data));
@@ -710,6 +718,9 @@ mk_membership_put_group(MkGroup *g)
 		values[Anum_group_protocol - 1] =
 			CStringGetTextDatum(mk_protocol_names[g->protocol]);
 	}
+	values[Anum_group_halved - 1] = Int32GetDatum(g->halved);
+	nulls[Anum_group_halved_at - 1] = TIMESTAMP_IS_NOBEGIN(g->halved_at);
+	values[Anum_group_halved_at - 1] = TimestampTzGetDatum(g->halved_at);
 	mk_row_put(MK_REL_GROUP, &g->tid, values, nulls);
 }
 
@@ -725,6 +736,8 @@ mk_membership_make(const char *group_id, const char *owner)
 	group.group_id = unconstify(char *, group_id);
 	group.group_no = mk_relation_next(MK_REL_GROUP_NO_SEQ);
 	namestrcpy(&group.owner, owner);
+	group.halved = 0;
+	group.halved_at = DT_NOBEGIN;
 	mk_membership_put_group(&group);
 }
 

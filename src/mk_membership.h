@@ -56,7 +56,9 @@ typedef struct MkMember
 	/* heartbeats as they were last looked up; may be newer by now */
 	TimestampTz seen;
 	TimestampTz polled;
-	TimestampTz shown; /* polled, in a transaction that was in progress then */
+	/* the same that were told without having committed */
+	TimestampTz seen_sign;
+	TimestampTz polled_sign;
 } MkMember;
 
 /* Who has a partition, and who is to have it */
@@ -89,6 +91,8 @@ typedef struct MkGroup
 	bool has_settings; /* the next two: since the first member */
 	MkAssignor assignor;
 	MkProtocol protocol;
+	int32 halved; /* how often what a poll returns was halved */
+	TimestampTz halved_at; /* the last time, DT_NOBEGIN: never */
 	List *grantees; /* role names */
 	int nmembers;
 	MkMember *members; /* also removed ones; by member id */

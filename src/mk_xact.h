@@ -117,6 +117,11 @@ typedef enum MkNoteRank
  * ordered by rank and tag.  Then "lock" is called for each that has one (it may
  * fail), then, when all else is locked and checked, "write", then "finish".
  * "discard" frees a note that a later one replaces.
+ *
+ * "done" is called for each of them when the transaction has committed, "undone"
+ * for each note when it, or its subtransaction, has rolled back.  Neither may
+ * fail, allocate memory or look at anything but the note and the session's own
+ * memory.
  */
 typedef struct MkNoteKind
 {
@@ -126,6 +131,8 @@ typedef struct MkNoteKind
 	void (*lock)(void *note);
 	void (*write)(void *note);
 	void (*finish)(void *note);
+	void (*done)(void *note);
+	void (*undone)(void *note);
 	void (*discard)(void *note);
 } MkNoteKind;
 

@@ -61,7 +61,9 @@ CREATE TABLE minikafka.consumer_group (
 	generation integer NOT NULL,
 	version bigint NOT NULL,
 	assignor text,
-	protocol text
+	protocol text,
+	halved integer NOT NULL,
+	halved_at timestamptz
 );
 
 CREATE TABLE minikafka.group_grant (
@@ -212,6 +214,8 @@ COMMENT ON COLUMN minikafka.consumer_group.generation IS 'grows by one with each
 COMMENT ON COLUMN minikafka.consumer_group.version IS 'grows by one with each change to the group, its members or their assignment';
 COMMENT ON COLUMN minikafka.consumer_group.assignor IS 'sticky, range or roundrobin';
 COMMENT ON COLUMN minikafka.consumer_group.protocol IS 'cooperative or eager';
+COMMENT ON COLUMN minikafka.consumer_group.halved IS 'how often what a poll returns was halved, since members were too slow';
+COMMENT ON COLUMN minikafka.consumer_group.halved_at IS 'when it was halved last';
 
 COMMENT ON TABLE minikafka.group_grant IS 'catalog: roles that may use a group, besides its owner';
 COMMENT ON COLUMN minikafka.group_grant.group_no IS 'number of the group';

@@ -26,11 +26,11 @@ COMMENT ON FUNCTION minikafka.heartbeat(text, text) IS
 'Notes, at COMMIT, that the member is alive; returns the generation of the group. Errors: MK025 no such member, or its timeouts have passed; MK082, 42501, 22023.';
 
 CREATE FUNCTION minikafka.assignment(group_id text, member_id text)
-RETURNS TABLE (topic text, partition integer)
+RETURNS TABLE (topic text, partition integer, revoking boolean)
 LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_assignment';
 COMMENT ON FUNCTION minikafka.assignment(text, text) IS
-'The partitions that the member polls. One that is to move away is left out, one that is to come is not there yet. Errors: MK025, MK082, 42501, 22023.';
+'The partitions that the member has. revoking: it is to move to another member, and is not polled any more; it moves when the member has committed what it has polled of it and calls commit() or poll(), or leaves, at the latest after its rebalance_timeout. One that is to come is not there yet. Errors: MK025, MK082, 42501, 22023.';
 
 CREATE FUNCTION minikafka.poll(
 	group_id text,
