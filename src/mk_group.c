@@ -56,9 +56,12 @@
 #define MK_REMEMBER_TIME    USECS_PER_HOUR
 #define MK_REMEMBER_MEMBERS 100
 
-/* What polls return is halved so often at most, and doubled again after this. */
+/*
+ * What polls return is halved so often at most, and doubled again after so many
+ * max poll intervals.
+ */
 #define MK_MAX_HALVED     30
-#define MK_HALVED_PERIODS 10 /* max poll intervals */
+#define MK_HALVED_PERIODS 10
 
 void
 mk_group_check_id(const char *what, const char *id)
@@ -325,15 +328,14 @@ mk_group_is_empty(MkGroup *group)
 }
 
 int
-mk_group_halved(const MkGroup *group, const MkMember *m)
+mk_group_halved(const MkGroup *group)
 {
-	int64 periods;
+	int64 times;
 
 	if (likely(group->halved == 0))
 		return 0;
-	periods = Max(mk_clock_now() - group->halved_at, 0) /
-		(MK_HALVED_PERIODS * m->max_poll_interval);
-	return periods < group->halved ? group->halved - (int) periods : 0;
+	times = Max(mk_clock_now() - group->halved_at, 0) / group->halved_for;
+	return times < group->halved ? group->halved - (int) times : 0;
 }
 
 /* Whether anything is to be done by now; remembers until when it is not. */
@@ -978,8 +980,9 @@ mk_change_halve(MkChange *c, const MkMember *m)
 
 	if (Max(m->polled, m->polled_sign) <= g->halved_at)
 		return;
-	g->halved = Min(mk_group_halved(g, m) + 1, MK_MAX_HALVED);
+	g->halved = Min(mk_group_halved(g) + 1, MK_MAX_HALVED);
 	g->halved_at = c->now;
+	g->halved_for = MK_HALVED_PERIODS * m->max_poll_interval;
 }
 
 /* Removes who is dead, but not who is calling; hands over what is due. */

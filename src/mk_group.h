@@ -40,11 +40,11 @@ extern MkMember *mk_group_member(const char *group_id, MkGroup *group,
 extern bool mk_group_is_empty(MkGroup *group);
 
 /*
- * How often what a poll of the member returns is to be halved: once for each
- * time that members were removed since they did not poll in time, less one for
- * each ten of its max poll intervals that have passed since the last.
+ * How often what a poll returns is to be halved: once for each time that members
+ * were removed since they did not poll in time, less one for each ten of their
+ * max poll intervals that have passed since the last.
  */
-extern int mk_group_halved(const MkGroup *group, const MkMember *member);
+extern int mk_group_halved(const MkGroup *group);
 
 /*
  * Whether the owner of a partition, who stands at "position" (-1: at the

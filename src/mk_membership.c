@@ -37,7 +37,8 @@ enum
 	Anum_group_protocol,
 	Anum_group_halved,
 	Anum_group_halved_at,
-	Natts_group = Anum_group_halved_at
+	Anum_group_halved_for,
+	Natts_group = Anum_group_halved_for
 };
 
 enum
@@ -278,6 +279,9 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 		halved_at =
 			mk_rows_nullable(&rows, tuple, Anum_group_halved_at, &isnull);
 		group->halved_at = isnull ? DT_NOBEGIN : DatumGetTimestampTz(halved_at);
+		if (!isnull)
+			group->halved_for = mk_interval_get(
+				mk_rows_column(&rows, tuple, Anum_group_halved_for));
 		group->tid = tuple->t_self;
 		*own = TransactionIdIsCurrentTransactionId(
 			HeapTupleHeaderGetXmin(tuple->t_data));
@@ -720,7 +724,9 @@ mk_membership_put_group(MkGroup *g)
 	}
 	values[Anum_group_halved - 1] = Int32GetDatum(g->halved);
 	nulls[Anum_group_halved_at - 1] = TIMESTAMP_IS_NOBEGIN(g->halved_at);
+	nulls[Anum_group_halved_for - 1] = TIMESTAMP_IS_NOBEGIN(g->halved_at);
 	values[Anum_group_halved_at - 1] = TimestampTzGetDatum(g->halved_at);
+	values[Anum_group_halved_for - 1] = mk_interval_datum(g->halved_for);
 	mk_row_put(MK_REL_GROUP, &g->tid, values, nulls);
 }
 

@@ -93,6 +93,7 @@ typedef struct MkGroup
 	MkProtocol protocol;
 	int32 halved; /* how often what a poll returns was halved */
 	TimestampTz halved_at; /* the last time, DT_NOBEGIN: never */
+	int64 halved_for; /* microseconds; then each time is taken back */
 	List *grantees; /* role names */
 	int nmembers;
 	MkMember *members; /* also removed ones; by member id */

@@ -249,7 +249,7 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 static void
 mk_look_limit(MkLook *look)
 {
-	int halved = mk_group_halved(look->group, look->member);
+	int halved = mk_group_halved(look->group);
 	int64 unread = 0;
 
 	look->max_records = look->poll->max_records;

@@ -63,7 +63,8 @@ CREATE TABLE minikafka.consumer_group (
 	assignor text,
 	protocol text,
 	halved integer NOT NULL,
-	halved_at timestamptz
+	halved_at timestamptz,
+	halved_for interval
 );
 
 CREATE TABLE minikafka.group_grant (
@@ -216,6 +217,7 @@ COMMENT ON COLUMN minikafka.consumer_group.assignor IS 'sticky, range or roundro
 COMMENT ON COLUMN minikafka.consumer_group.protocol IS 'cooperative or eager';
 COMMENT ON COLUMN minikafka.consumer_group.halved IS 'how often what a poll returns was halved, since members were too slow';
 COMMENT ON COLUMN minikafka.consumer_group.halved_at IS 'when it was halved last';
+COMMENT ON COLUMN minikafka.consumer_group.halved_for IS 'after how long each time is taken back';
 
 COMMENT ON TABLE minikafka.group_grant IS 'catalog: roles that may use a group, besides its owner';
 COMMENT ON COLUMN minikafka.group_grant.group_no IS 'number of the group';
