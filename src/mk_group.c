@@ -204,16 +204,15 @@ mk_member_poll_end(const MkMember *m)
 	return Max(m->polled, m->polled_sign) + m->max_poll_interval;
 }
 
-/* Which of its timeouts has passed, the one that did so first. */
+/* Which of its timeouts has passed. */
 static MkRemoved
 mk_member_overdue(const MkMember *m, bool at_work, TimestampTz now)
 {
-	TimestampTz session_end = mk_member_session_end(m);
-	TimestampTz poll_end = mk_member_poll_end(m);
-
-	if (now > session_end && session_end < poll_end && !at_work)
+	if (now > mk_member_poll_end(m))
+		return MK_REMOVED_MAX_POLL_INTERVAL;
+	if (!at_work && now > mk_member_session_end(m))
 		return MK_REMOVED_SESSION_TIMEOUT;
-	return now > poll_end ? MK_REMOVED_MAX_POLL_INTERVAL : MK_REMOVED_NOT;
+	return MK_REMOVED_NOT;
 }
 
 /*
@@ -970,14 +969,18 @@ mk_change_let_go(MkChange *c, const MkAction *action)
 }
 
 /*
- * Notes that a member had more to do than it could before it was to poll again.
- * Of those that polled before this was last noted it is known already.
+ * Notes that a member that did not poll in time had more to do than it could, if
+ * it was alive then.  Of those that polled before this was last noted it is
+ * known already.
  */
 static void
 mk_change_halve(MkChange *c, const MkMember *m)
 {
 	MkGroup *g = c->group;
 
+	if (mk_member_session_end(m) < mk_member_poll_end(m) &&
+		!mk_lock_member_is_held(m->member_no))
+		return;
 	if (Max(m->polled, m->polled_sign) <= g->halved_at)
 		return;
 	g->halved = Min(mk_group_halved(g) + 1, MK_MAX_HALVED);

@@ -62,7 +62,7 @@ CREATE TABLE minikafka.consumer_group (
 	version bigint NOT NULL,
 	assignor text,
 	protocol text,
-	halved integer NOT NULL,
+	halved integer NOT NULL DEFAULT 0,
 	halved_at timestamptz,
 	halved_for interval
 );
