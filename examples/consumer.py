@@ -34,7 +34,7 @@ def do_batch(connection, member):
     """Polls, works and commits, in one transaction."""
     with connection, connection.cursor() as cursor:
         cursor.execute(
-            "SELECT key, value FROM minikafka.poll_json(%s, %s, max_wait => '5s')",
+            "SELECT key, value FROM minikafka.poll_json(%s, %s, max_records => 20, max_wait => '5s')",
             (GROUP, member))
         # In one order for all, so that members cannot deadlock.
         for airport, flight in sorted(cursor.fetchall(), key=lambda row: row[0]):

@@ -13,7 +13,7 @@ BEGIN
 		-- One order for all, so that members cannot deadlock.
 		INSERT INTO airport_delay AS a
 		SELECT key, count(*), sum((value->>'delay')::integer)
-		FROM minikafka.poll_json('airport-delay', member, max_wait => '0.5s')
+		FROM minikafka.poll_json('airport-delay', member, max_records => 20, max_wait => '0.5s')
 		GROUP BY key ORDER BY key
 		ON CONFLICT (airport) DO UPDATE SET
 			flights = a.flights + excluded.flights,

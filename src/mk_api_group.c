@@ -218,14 +218,14 @@ minikafka_assignment(PG_FUNCTION_ARGS)
 		MkAssignment *a = &group->assignments[i];
 		MkTopic *topic;
 
-		/* one that is to move is not read any more */
-		if (a->owner != member->member_no || a->target != a->owner)
+		if (a->owner != member->member_no)
 			continue;
 		topic = mk_membership_topic_by_id(group, a->topic_id);
 		if (topic != NULL && mk_topic_is_visible(topic))
 		{
 			Datum values[] = {CStringGetTextDatum(NameStr(topic->name)),
-							  Int32GetDatum(a->partition)};
+							  Int32GetDatum(a->partition),
+							  BoolGetDatum(a->target != a->owner)};
 
 			mk_put_row(fcinfo, values);
 		}

@@ -9,6 +9,7 @@
 #include "access/genam.h"
 #include "catalog/pg_namespace_d.h"
 #include "executor/executor.h"
+#include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "storage/sinvaladt.h"
@@ -91,6 +92,30 @@ mk_vxid_get_xid(VirtualTransactionId vxid)
 		return InvalidTransactionId;
 	return xid;
 #undef MK_PROC_LXID
+}
+
+/*
+ * Takes a lock of the session if it can be had at once; no error if there is no
+ * room for it.
+ */
+static inline LockAcquireResult
+mk_lock_session_try(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 180000
+	return LockAcquireExtended(tag, mode, true, true, false, NULL, false);
+#else
+	return LockAcquireExtended(tag, mode, true, true, false, NULL);
+#endif
+}
+
+static inline bool
+mk_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode)
+{
+#if PG_VERSION_NUM >= 170000
+	return LockHeldByMe(tag, mode, false);
+#else
+	return LockHeldByMe(tag, mode);
+#endif
 }
 
 /* The number of this process, below MaxBackends. */

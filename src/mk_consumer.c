@@ -24,6 +24,7 @@
 #include "mk_log.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
+#include "mk_undone.h"
 #include "mk_xact.h"
 
 /* What a transaction is going to change of a group's progress. */
@@ -47,6 +48,8 @@ typedef struct MkProgressNote
 	int64 turn;
 	bool polled; /* from seen_position, which must hold */
 	int64 seen_position;
+	int64 first_offset; /* that was polled */
+	int64 undone_turn; /* if it is rolled back */
 
 	bool pauses;
 	bool paused;
@@ -192,12 +195,23 @@ mk_note_write(void *note)
 	mk_progress_put(n->use->group->group_no, n->topic_id, n->partition, p);
 }
 
+static void
+mk_note_undone(void *note)
+{
+	const MkProgressNote *n = note;
+
+	if (n->polled)
+		mk_undone_add(n->member_no, n->topic_id, n->partition, n->first_offset,
+					  n->position, n->undone_turn);
+}
+
 static const MkNoteKind mk_note_kind = {
 	.rank = MK_RANK_PROGRESS,
 	.tag = mk_note_tag,
 	.same = mk_note_same,
 	.lock = mk_note_lock,
 	.write = mk_note_write,
+	.undone = mk_note_undone,
 	.discard = mk_note_discard,
 };
 
@@ -513,6 +527,13 @@ mk_consumer_commit(const MkCommit *commit)
 		mk_commit_member(commit);
 }
 
+/* Where a member reads next, as far as is known: -1 if it has not begun. */
+static int64
+mk_position_offset(const MkPosition *position)
+{
+	return position->position >= 0 ? position->position : position->committed;
+}
+
 void
 mk_consumer_position(const MkGroup *group, const MkMember *member,
 					 const MkAssignment *a, MkPosition *position)
@@ -520,6 +541,7 @@ mk_consumer_position(const MkGroup *group, const MkMember *member,
 	const MkProgressNote *note =
 		mk_note_find(group->group_id, a->topic_id, a->partition);
 	MkProgress p;
+	int64 undone_turn;
 	bool is_of;
 
 	mk_progress_get(group->group_no, a->topic_id, a->partition, NULL, &p);
@@ -528,23 +550,35 @@ mk_consumer_position(const MkGroup *group, const MkMember *member,
 	position->turn = is_of ? p.turn : 0;
 	position->paused = is_of && p.paused;
 	position->committed = p.committed;
-	if (note == NULL)
-		return;
-	if (note->moves)
+	if (note != NULL && note->moves)
 	{
 		position->position = note->position;
 		position->turn = Max(position->turn, note->turn);
 	}
-	if (note->pauses)
+	if (note != NULL && note->pauses)
 		position->paused = note->paused;
-	if (note->commits)
+	if (note != NULL && note->commits)
 		position->committed = note->committed;
+	position->undone =
+		mk_undone_find(member->member_no, a->topic_id, a->partition,
+					   mk_position_offset(position), &undone_turn);
+	if (position->undone)
+		position->turn = Max(position->turn, undone_turn);
+}
+
+void
+mk_consumer_polling(const MkMember *member, const MkAssignment *a,
+					const MkPosition *position, int64 undone_turn)
+{
+	mk_undone_begin(member->member_no, a->topic_id, a->partition,
+					mk_position_offset(position), undone_turn);
 }
 
 void
 mk_consumer_polled(const MkGroup *group, const MkMember *member,
 				   const MkAssignment *a, MkTopic *topic,
-				   const MkPosition *position, int64 next, int64 turn)
+				   const MkPosition *position, int64 next, int64 turn,
+				   int64 undone_turn)
 {
 	MkProgressNote *n =
 		mk_note_copy(mk_group_use(group->group_id, false), group, member,
@@ -554,10 +588,12 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 	{
 		n->polled = true;
 		n->seen_position = position->position;
+		n->first_offset = mk_position_offset(position);
 	}
 	n->moves = true;
 	n->position = next;
 	n->turn = turn;
+	n->undone_turn = undone_turn;
 	mk_xact_note(&mk_note_kind, n);
 }
 

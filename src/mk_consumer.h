@@ -65,6 +65,7 @@ typedef struct MkPosition
 	int64 committed; /* -1: none */
 	int64 turn;
 	bool paused;
+	bool undone; /* this session has rolled back a poll of what comes next */
 } MkPosition;
 
 extern void
@@ -72,13 +73,22 @@ mk_consumer_position(const MkGroup *group, const MkMember *member,
 					 const MkAssignment *assignment, MkPosition *position);
 
 /*
- * Notes that the member has polled from "position", which mk_consumer_position
- * gave, up to "next".  At commit MK101 if another session has polled meanwhile.
+ * Before the member polls from "position", which mk_consumer_position gave: if
+ * that fails, "undone_turn" is the partition's.
  */
 extern void
-mk_consumer_polled(const MkGroup *group, const MkMember *member,
-				   const MkAssignment *assignment, MkTopic *topic,
-				   const MkPosition *position, int64 next, int64 turn);
+mk_consumer_polling(const MkMember *member, const MkAssignment *assignment,
+					const MkPosition *position, int64 undone_turn);
+
+/*
+ * Notes that the member has polled from there up to "next".  "turn" is the
+ * partition's then, "undone_turn" if this rolls back.  At commit MK101 if
+ * another session has polled meanwhile.
+ */
+extern void mk_consumer_polled(const MkGroup *group, const MkMember *member,
+							   const MkAssignment *assignment, MkTopic *topic,
+							   const MkPosition *position, int64 next,
+							   int64 turn, int64 undone_turn);
 
 /*
  * After it: the committed offset lay beyond the end, where no record is, and goes

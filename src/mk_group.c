@@ -16,9 +16,14 @@
  *
  * A member counts as alive as long as a transaction that has polled for it is
  * in progress: it holds the member's lock (shared, nobody waits for it), up to
- * the max poll interval.  When it polled, others cannot see before it has
- * committed; so where the last poll that they see is older than a tenth of the
- * interval, the time is in the tag of a second lock.
+ * the max poll interval.  That it was heard of, others cannot see in the tables
+ * before that transaction has committed, and never if it rolls back; so where
+ * what they see is older than a tenth of the timeouts, the session gives a sign
+ * of life besides (mk_sign.c).
+ *
+ * Members that are removed because they did not poll in time, though they were
+ * alive, had too much to do: from then on polls of the group return half as many
+ * records, for a while.
  */
 #include "postgres.h"
 
@@ -39,7 +44,9 @@
 #include "mk_progress.h"
 #include "mk_rebalance.h"
 #include "mk_role.h"
+#include "mk_sign.h"
 #include "mk_topic.h"
+#include "mk_undone.h"
 #include "mk_xact.h"
 
 /* Heartbeats are written when they are older than this part of a timeout. */
@@ -48,6 +55,13 @@
 /* How long it is remembered why a member was removed, and of how many. */
 #define MK_REMEMBER_TIME    USECS_PER_HOUR
 #define MK_REMEMBER_MEMBERS 100
+
+/*
+ * What polls return is halved so often at most, and doubled again after so many
+ * max poll intervals.
+ */
+#define MK_MAX_HALVED     30
+#define MK_HALVED_PERIODS 10
 
 void
 mk_group_check_id(const char *what, const char *id)
@@ -176,33 +190,50 @@ mk_group_not_empty(const char *group_id)
  * Members
  */
 
+/* When the member's time is over, by what is known of it: not at work; at all. */
+static TimestampTz
+mk_member_session_end(const MkMember *m)
+{
+	return Max(m->seen, m->seen_sign) + m->session_timeout;
+}
+
+static TimestampTz
+mk_member_poll_end(const MkMember *m)
+{
+	return Max(m->polled, m->polled_sign) + m->max_poll_interval;
+}
+
+/* Which of its timeouts has passed. */
+static MkRemoved
+mk_member_overdue(const MkMember *m, bool at_work, TimestampTz now)
+{
+	if (now > mk_member_poll_end(m))
+		return MK_REMOVED_MAX_POLL_INTERVAL;
+	if (!at_work && now > mk_member_session_end(m))
+		return MK_REMOVED_SESSION_TIMEOUT;
+	return MK_REMOVED_NOT;
+}
+
 /*
- * Whether the member's time is over, and why.  That its lock is held is looked
- * at before the heartbeats: else a transaction that ends in between could be
- * missed by both.
+ * Whether the member's time is over, and why.  That its lock is held, and its
+ * signs of life, are looked at before the heartbeats: else a transaction that
+ * commits in between could be missed by both.
  */
 static MkRemoved
 mk_member_expired(MkMember *m, TimestampTz now)
 {
-	bool held;
+	bool at_work;
 
-	if (likely(now <= m->seen + m->session_timeout &&
-			   now <= Max(m->polled, m->shown) + m->max_poll_interval))
+	if (likely(mk_member_overdue(m, false, now) == MK_REMOVED_NOT))
 		return MK_REMOVED_NOT;
 
-	held = mk_lock_member_is_held(m->member_no);
+	at_work = mk_lock_member_is_held(m->member_no);
 	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
-	if (held && now > Max(m->polled, m->shown) + m->max_poll_interval)
-	{
-		m->shown = (TimestampTz) mk_lock_member_last_polled(m->member_no) *
-			USECS_PER_SEC;
-		mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
-	}
-	if (now > Max(m->polled, m->shown) + m->max_poll_interval)
-		return MK_REMOVED_MAX_POLL_INTERVAL;
-	if (!held && now > m->seen + m->session_timeout)
-		return MK_REMOVED_SESSION_TIMEOUT;
-	return MK_REMOVED_NOT;
+	if (mk_member_overdue(m, at_work, now) == MK_REMOVED_NOT)
+		return MK_REMOVED_NOT;
+	mk_sign_look(m->member_no, &m->seen_sign, &m->polled_sign);
+	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+	return mk_member_overdue(m, at_work, now);
 }
 
 static const char *
@@ -239,17 +270,27 @@ mk_member_fenced(const char *group_id, const MkMember *m)
 			 errhint("Stop this one.")));
 }
 
+/* What a member can do against it: the end of a sentence, or nothing. */
+static const char *
+mk_removed_remedy(MkRemoved why)
+{
+	return why == MK_REMOVED_MAX_POLL_INTERVAL
+		? ", and poll fewer records at a time, by argument \"max_records\""
+		: "";
+}
+
 static void
 mk_member_unknown(const char *group_id, const char *member_id,
 				  const MkMember *m, MkRemoved why)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
-			 errmsg("group \"%s\" has no member \"%s\"", group_id, member_id),
-			 errhint("%s%sJoin with minikafka.join_group(), which takes "
-					 "effect at COMMIT.",
-					 m != NULL ? mk_removed_why(m, why) : "",
-					 m != NULL ? " " : "")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
+		 errmsg("group \"%s\" has no member \"%s\"", group_id, member_id),
+		 errhint("%s%sJoin with minikafka.join_group(), which takes "
+				 "effect at COMMIT%s.",
+				 m != NULL ? mk_removed_why(m, why) : "", m != NULL ? " " : "",
+				 m != NULL ? mk_removed_remedy(why) : "")));
 }
 
 MkMember *
@@ -288,6 +329,17 @@ mk_group_is_empty(MkGroup *group)
 	return true;
 }
 
+int
+mk_group_halved(const MkGroup *group)
+{
+	int64 times;
+
+	if (likely(group->halved == 0))
+		return 0;
+	times = Max(mk_clock_now() - group->halved_at, 0) / group->halved_for;
+	return times < group->halved ? group->halved - (int) times : 0;
+}
+
 /* Whether anything is to be done by now; remembers until when it is not. */
 static bool
 mk_group_is_due(MkGroup *g, TimestampTz now)
@@ -310,8 +362,8 @@ mk_group_is_due(MkGroup *g, TimestampTz now)
 			continue;
 		if (mk_member_expired(m, now) != MK_REMOVED_NOT)
 			return true;
-		next = Min(next, m->seen + m->session_timeout);
-		next = Min(next, Max(m->polled, m->shown) + m->max_poll_interval);
+		next = Min(next, mk_member_session_end(m));
+		next = Min(next, mk_member_poll_end(m));
 	}
 	g->next_check = next;
 	return false;
@@ -573,8 +625,6 @@ typedef struct MkMemberNote
 	bool fenced;
 	int32 generation; /* at the call, where fenced */
 	TimestampTz polled; /* 0: it did not */
-	TimestampTz shown; /* 0: that was not */
-	SubTransactionId shown_in; /* where the lock for it was taken */
 } MkMemberNote;
 
 static uint64
@@ -610,6 +660,24 @@ mk_group_fence(const char *group_id, const char *detail)
 			 errhint("It is rolled back: poll again, in a new transaction.")));
 }
 
+/* The same for a member that is not the one it was: removed, or joined again. */
+static void
+mk_group_fence_removed(const char *group_id, const MkMember *m)
+{
+	if (m->removed == MK_REMOVED_NOT)
+		mk_group_fence(
+			group_id,
+			psprintf("Member \"%s\" has joined again.", m->member_id));
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+			 errmsg("group \"%s\" was rebalanced during this transaction",
+					group_id),
+			 errdetail_internal("Member \"%s\" was removed. %s", m->member_id,
+								mk_removed_why(m, m->removed)),
+			 errhint("It is rolled back: join again, in a new transaction%s.",
+					 mk_removed_remedy(m->removed))));
+}
+
 void
 mk_group_check_generation(const char *group_id, const MkGroup *group,
 						  int32 generation)
@@ -642,11 +710,7 @@ mk_member_check(const MkGroupUse *use, int32 group_no, int32 member_no,
 		mk_member_unknown(use->group_id, member_id, m, MK_REMOVED_LEFT);
 	if (m->removed == MK_REMOVED_FENCED)
 		mk_member_fenced(use->group_id, m);
-	mk_group_fence(use->group_id,
-				   m->removed == MK_REMOVED_NOT
-					   ? psprintf("Member \"%s\" has joined again.", member_id)
-					   : psprintf("Member \"%s\" was removed. %s", member_id,
-								  mk_removed_why(m, m->removed)));
+	mk_group_fence_removed(use->group_id, m);
 	return NULL;
 }
 
@@ -692,44 +756,48 @@ mk_member_write(void *note)
 		mk_progress_put_heartbeat(n->member_no, false, now);
 }
 
+/* What the session has told of the member is in the tables by now. */
+static void
+mk_member_done(void *note)
+{
+	const MkMemberNote *n = note;
+
+	mk_sign_withdraw(n->member_no, n->polled != 0);
+}
+
+/* What was being read, if it is that which failed. */
+static void
+mk_member_undone(void *note)
+{
+	mk_undone_interrupted(((const MkMemberNote *) note)->member_no);
+}
+
 static const MkNoteKind mk_member_kind = {
 	.rank = MK_RANK_MEMBER,
 	.tag = mk_member_tag,
 	.same = mk_member_same,
 	.lock = mk_member_lock,
 	.write = mk_member_write,
+	.done = mk_member_done,
+	.undone = mk_member_undone,
 	.discard = mk_member_discard,
 };
 
-static uint32
-mk_whole_seconds(TimestampTz time)
-{
-	/* rounded up, so that no member is removed before its time */
-	return (uint32) ((time + USECS_PER_SEC - 1) / USECS_PER_SEC);
-}
-
-/*
- * Lets others know that the member polls now, where they cannot see it
- * otherwise.
- */
+/* Lets others know at once that the member is heard of, if they do not yet. */
 static void
-mk_member_show_poll(MkMember *m, MkMemberNote *n, TimestampTz now)
+mk_member_sign(MkMember *m, bool polls, TimestampTz now)
 {
-	int64 period = m->max_poll_interval / MK_HEARTBEAT_FRACTION;
-	SubTransactionId current = GetCurrentSubTransactionId();
+	const TimestampTz *last = polls ? &m->polled : &m->seen;
+	int64 period =
+		Min(m->session_timeout, m->max_poll_interval) / MK_HEARTBEAT_FRACTION;
 
-	if (now <= Max(m->polled, n->shown) + period)
+	if (now <= *last + period ||
+		now <= mk_sign_given(m->member_no, polls, now) + period)
 		return;
 	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
-	if (now <= m->polled + period)
-		return;
-	mk_lock_member_polled(m->member_no, mk_whole_seconds(now));
-
-	/* a poll that waits for days needs no more locks than one */
-	if (n->shown != 0 && n->shown_in == current)
-		mk_lock_member_polled_release(m->member_no, mk_whole_seconds(n->shown));
-	n->shown = now;
-	n->shown_in = current;
+	if (now > *last + period)
+		mk_sign_give(m->member_no, polls, now,
+					 Max(m->session_timeout, m->max_poll_interval));
 }
 
 static bool
@@ -767,10 +835,8 @@ mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
 	if (how != MK_TOUCH_HEARTBEAT)
 		mk_lock_member(m->member_no);
 	if (how == MK_TOUCH_POLL)
-	{
-		mk_member_show_poll(m, n, now);
 		n->polled = now;
-	}
+	mk_member_sign(m, how == MK_TOUCH_POLL, now);
 	if (how == MK_TOUCH_COMMIT && !n->fenced)
 	{
 		n->fenced = true;
@@ -780,6 +846,19 @@ mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
 	MemoryContextSwitchTo(old);
 	return mk_group_note_check(
 		g, mk_group_is_due(g, now) || mk_rebalance_is_due(g, m));
+}
+
+bool
+mk_group_is_done_with(const MkGroup *group, const MkAssignment *a,
+					  int64 position, int64 committed)
+{
+	MkTopic *topic;
+
+	if (position <= committed)
+		return true;
+	topic = mk_membership_topic_by_id(group, a->topic_id);
+	/* beyond the end is where a seek() has put it */
+	return topic == NULL || position > mk_log_end(topic, a->partition);
 }
 
 void
@@ -882,6 +961,20 @@ mk_change_hand_over(MkChange *c, MkAssignment *a)
 	c->changed = true;
 }
 
+/* Hands a partition over that its owner lets go of, if it is done with it. */
+static void
+mk_change_release(MkChange *c, MkAssignment *a, int32 member_no)
+{
+	MkProgress p;
+
+	if (!mk_is_moving(a, member_no))
+		return;
+	mk_progress_get(c->group->group_no, a->topic_id, a->partition, NULL, &p);
+	if (p.member_no != member_no || p.generation != a->generation ||
+		mk_group_is_done_with(c->group, a, p.position, p.committed))
+		mk_change_hand_over(c, a);
+}
+
 static void
 mk_change_let_go(MkChange *c, const MkAction *action)
 {
@@ -890,8 +983,7 @@ mk_change_let_go(MkChange *c, const MkAction *action)
 
 	if (action->kind == MK_ACTION_LET_GO)
 		for (int i = 0; i < g->nassignments; i++)
-			if (mk_is_moving(&g->assignments[i], action->member_no))
-				mk_change_hand_over(c, &g->assignments[i]);
+			mk_change_release(c, &g->assignments[i], action->member_no);
 	if (action->kind == MK_ACTION_LET_GO_COMMITTED)
 		foreach (lc, c->use->committed)
 		{
@@ -899,9 +991,29 @@ mk_change_let_go(MkChange *c, const MkAction *action)
 			MkAssignment *a =
 				mk_membership_assignment(g, like->topic_id, like->partition);
 
-			if (a != NULL && mk_is_moving(a, action->member_no))
-				mk_change_hand_over(c, a);
+			if (a != NULL)
+				mk_change_release(c, a, action->member_no);
 		}
+}
+
+/*
+ * Notes that a member that did not poll in time had more to do than it could, if
+ * it was alive then.  Of those that polled before this was last noted it is
+ * known already.
+ */
+static void
+mk_change_halve(MkChange *c, const MkMember *m)
+{
+	MkGroup *g = c->group;
+
+	if (mk_member_session_end(m) < mk_member_poll_end(m) &&
+		!mk_lock_member_is_held(m->member_no))
+		return;
+	if (Max(m->polled, m->polled_sign) <= g->halved_at)
+		return;
+	g->halved = Min(mk_group_halved(g) + 1, MK_MAX_HALVED);
+	g->halved_at = c->now;
+	g->halved_for = MK_HALVED_PERIODS * m->max_poll_interval;
 }
 
 /* Removes who is dead, but not who is calling; hands over what is due. */
@@ -919,6 +1031,8 @@ mk_change_expire(MkChange *c)
 			list_member_int(c->use->callers, m->member_no))
 			continue;
 		why = mk_member_expired(m, c->now);
+		if (why == MK_REMOVED_MAX_POLL_INTERVAL)
+			mk_change_halve(c, m);
 		if (why != MK_REMOVED_NOT)
 			mk_change_remove(c, m, why);
 	}

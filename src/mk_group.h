@@ -42,6 +42,21 @@ extern bool mk_group_is_expired(MkMember *member);
 /* Whether nobody is a member, but such whose time is over. */
 extern bool mk_group_is_empty(MkGroup *group);
 
+/*
+ * How often what a poll returns is to be halved: once for each time that members
+ * were removed since they did not poll in time, less one for each ten of their
+ * max poll intervals that have passed since the last.
+ */
+extern int mk_group_halved(const MkGroup *group);
+
+/*
+ * Whether the owner of a partition, who stands at "position" (-1: at the
+ * committed offset), has committed all that it has polled there.
+ */
+extern bool
+mk_group_is_done_with(const MkGroup *group, const MkAssignment *assignment,
+					  int64 position, int64 committed);
+
 /* ---------------------------------------------------------------------------
  * Notes
  */
@@ -87,8 +102,9 @@ extern bool mk_group_touch(MkGroup *group, MkMember *member, MkTouch how);
 extern bool mk_group_check(MkGroup *group);
 
 /*
- * Notes that the member lets go of its partitions that are to move: of all, or
- * of those for which mk_group_committed is called while committing.
+ * Notes that the member lets go of its partitions that are to move, and that it
+ * is done with when the transaction commits: of all, or of those for which
+ * mk_group_committed is called while committing.
  */
 extern void mk_group_let_go(const MkGroup *group, int32 member_no, bool all);
 extern void

@@ -32,6 +32,7 @@ typedef enum MkLockKind
 	MK_LOCK_MEMBER_POLLED,
 	MK_LOCK_PRODUCER,
 	MK_LOCK_CLEANING,
+	MK_LOCK_MEMBER_SEEN,
 	MK_LOCK_NUMBERS
 } MkLockKind;
 
@@ -246,21 +247,15 @@ mk_lock_group_release(const char *name, bool exclusive)
 	(void) LockRelease(&tag, mk_group_mode(exclusive), false);
 }
 
-/* As long-lived as the subtransaction, also where a portal is not. */
-static void
-mk_acquire_for_member(MkLockKind kind, int32 member_no, uint32 b)
-{
-	ResourceOwner owner = CurrentResourceOwner;
-
-	CurrentResourceOwner = CurTransactionResourceOwner;
-	mk_acquire(kind, member_no, b, AccessShareLock);
-	CurrentResourceOwner = owner;
-}
-
 void
 mk_lock_member(int32 member_no)
 {
-	mk_acquire_for_member(MK_LOCK_MEMBER, member_no, 0);
+	ResourceOwner owner = CurrentResourceOwner;
+
+	/* as long-lived as the subtransaction, also where a portal is not */
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	mk_acquire(MK_LOCK_MEMBER, member_no, 0, AccessShareLock);
+	CurrentResourceOwner = owner;
 }
 
 bool
@@ -272,40 +267,58 @@ mk_lock_member_is_held(int32 member_no)
 	return LockWaiterCount(&tag) > 0;
 }
 
-void
-mk_lock_member_polled(int32 member_no, uint32 seconds)
+static LOCKTAG
+mk_sign_tag(int32 member_no, bool polled, uint32 seconds)
 {
-	mk_acquire_for_member(MK_LOCK_MEMBER_POLLED, member_no, seconds);
+	return mk_tag(polled ? MK_LOCK_MEMBER_POLLED : MK_LOCK_MEMBER_SEEN,
+				  member_no, seconds);
+}
+
+bool
+mk_lock_sign(int32 member_no, bool polled, uint32 seconds)
+{
+	LOCKTAG tag = mk_sign_tag(member_no, polled, seconds);
+
+	return mk_lock_session_try(&tag, AccessShareLock) != LOCKACQUIRE_NOT_AVAIL;
+}
+
+bool
+mk_lock_sign_is_mine(int32 member_no, bool polled, uint32 seconds)
+{
+	LOCKTAG tag = mk_sign_tag(member_no, polled, seconds);
+
+	return mk_lock_held_by_me(&tag, AccessShareLock);
 }
 
 void
-mk_lock_member_polled_release(int32 member_no, uint32 seconds)
+mk_lock_sign_release(int32 member_no, bool polled, uint32 seconds)
 {
-	LOCKTAG tag = mk_tag(MK_LOCK_MEMBER_POLLED, member_no, seconds);
-	ResourceOwner owner = CurrentResourceOwner;
+	LOCKTAG tag = mk_sign_tag(member_no, polled, seconds);
 
-	CurrentResourceOwner = CurTransactionResourceOwner;
-	(void) LockRelease(&tag, AccessShareLock, false);
-	CurrentResourceOwner = owner;
+	if (mk_lock_held_by_me(&tag, AccessShareLock))
+		(void) LockRelease(&tag, AccessShareLock, true);
 }
 
-uint32
-mk_lock_member_last_polled(int32 member_no)
+void
+mk_lock_signs(int32 member_no, uint32 *seen, uint32 *polled)
 {
 	LockData *data = GetLockStatusData();
-	uint32 last = 0;
 
+	*seen = *polled = 0;
 	for (int i = 0; i < data->nelements; i++)
 	{
 		const LOCKTAG *tag = &data->locks[i].locktag;
 
-		if (tag->locktag_type == LOCKTAG_ADVISORY &&
-			tag->locktag_field1 == MyDatabaseId &&
-			tag->locktag_field2 == (uint32) member_no &&
-			tag->locktag_field4 == MK_LOCK_MEMBER_POLLED)
-			last = Max(last, tag->locktag_field3);
+		if (tag->locktag_type != LOCKTAG_ADVISORY ||
+			tag->locktag_field1 != MyDatabaseId ||
+			tag->locktag_field2 != (uint32) member_no)
+			continue;
+		if (tag->locktag_field4 == MK_LOCK_MEMBER_POLLED)
+			*polled = Max(*polled, tag->locktag_field3);
+		if (tag->locktag_field4 == MK_LOCK_MEMBER_SEEN)
+			*seen = Max(*seen, tag->locktag_field3);
 	}
-	return last;
+	*seen = Max(*seen, *polled);
 }
 
 uint64
@@ -337,7 +350,7 @@ mk_lock_producer(const char *name)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 
-	/* append() takes it at the call: see mk_acquire_for_member */
+	/* append() takes it at the call: see mk_lock_member */
 	CurrentResourceOwner = CurTransactionResourceOwner;
 	mk_acquire_hash(MK_LOCK_PRODUCER, mk_lock_producer_tag(name),
 					ExclusiveLock);

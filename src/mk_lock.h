@@ -92,16 +92,26 @@ extern void mk_lock_group_release(const char *name, bool exclusive);
 
 /*
  * "I am at work for this member": shared, never waited for, taken when it
- * polls.  And "... and polled at this time", in seconds, where nobody can see
- * that otherwise yet.
+ * polls or commits.
  */
 extern void mk_lock_member(int32 member_no);
 extern bool mk_lock_member_is_held(int32 member_no);
-extern void mk_lock_member_polled(int32 member_no, uint32 seconds);
-/* Lets one go; in the subtransaction that took it. */
-extern void mk_lock_member_polled_release(int32 member_no, uint32 seconds);
-/* The latest such time, 0 if there is none.  Looks at all locks. */
-extern uint32 mk_lock_member_last_polled(int32 member_no);
+
+/*
+ * "This member polled", or was heard of otherwise, "at this time", in seconds:
+ * shared, never waited for, and the session's: a rollback does not let it go.
+ * False if there is no room for a lock.  What somebody else has let go, as
+ * DISCARD ALL does, need not be released.
+ */
+extern bool mk_lock_sign(int32 member_no, bool polled, uint32 seconds);
+extern bool mk_lock_sign_is_mine(int32 member_no, bool polled, uint32 seconds);
+extern void mk_lock_sign_release(int32 member_no, bool polled, uint32 seconds);
+
+/*
+ * The latest such times of all sessions, 0 if there is none; polling counts as
+ * being heard of.  Looks at all locks.
+ */
+extern void mk_lock_signs(int32 member_no, uint32 *seen, uint32 *polled);
 
 /*
  * "I am writing how far this group has come in this partition."  The tag is a

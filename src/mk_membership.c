@@ -38,7 +38,10 @@ enum
 	Anum_group_protocol,
 	Anum_group_rebalanced_at,
 	Anum_group_rebalanced_why,
-	Natts_group = Anum_group_rebalanced_why
+	Anum_group_halved,
+	Anum_group_halved_at,
+	Anum_group_halved_for,
+	Natts_group = Anum_group_halved_for
 };
 
 enum
@@ -265,6 +268,7 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 	{
 		bool isnull;
 		Datum assignor;
+		Datum halved_at;
 
 		group->group_no =
 			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_group_group_no));
@@ -289,6 +293,14 @@ mk_group_read(const char *group_id, Snapshot snapshot, MkGroup *group,
 		if (group->rebalanced_why != NULL)
 			group->rebalanced_at = DatumGetTimestampTz(
 				mk_rows_column(&rows, tuple, Anum_group_rebalanced_at));
+		group->halved =
+			DatumGetInt32(mk_rows_column(&rows, tuple, Anum_group_halved));
+		halved_at =
+			mk_rows_nullable(&rows, tuple, Anum_group_halved_at, &isnull);
+		group->halved_at = isnull ? DT_NOBEGIN : DatumGetTimestampTz(halved_at);
+		if (!isnull)
+			group->halved_for = mk_interval_get(
+				mk_rows_column(&rows, tuple, Anum_group_halved_for));
 		group->tid = tuple->t_self;
 		*own = TransactionIdIsCurrentTransactionId(
 			HeapTupleHeaderGetXmin(tuple->t_data));
@@ -762,6 +774,11 @@ mk_membership_put_group(MkGroup *g)
 	if (g->rebalanced_why != NULL)
 		values[Anum_group_rebalanced_why - 1] =
 			CStringGetTextDatum(g->rebalanced_why);
+	values[Anum_group_halved - 1] = Int32GetDatum(g->halved);
+	nulls[Anum_group_halved_at - 1] = TIMESTAMP_IS_NOBEGIN(g->halved_at);
+	nulls[Anum_group_halved_for - 1] = TIMESTAMP_IS_NOBEGIN(g->halved_at);
+	values[Anum_group_halved_at - 1] = TimestampTzGetDatum(g->halved_at);
+	values[Anum_group_halved_for - 1] = mk_interval_datum(g->halved_for);
 	mk_row_put(MK_REL_GROUP, &g->tid, values, nulls);
 }
 
@@ -777,6 +794,8 @@ mk_membership_make(const char *group_id, const char *owner)
 	group.group_id = unconstify(char *, group_id);
 	group.group_no = mk_relation_next(MK_REL_GROUP_NO_SEQ);
 	namestrcpy(&group.owner, owner);
+	group.halved = 0;
+	group.halved_at = DT_NOBEGIN;
 	mk_membership_put_group(&group);
 }
 

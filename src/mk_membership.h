@@ -58,7 +58,9 @@ typedef struct MkMember
 	/* heartbeats as they were last looked up; may be newer by now */
 	TimestampTz seen;
 	TimestampTz polled;
-	TimestampTz shown; /* polled, in a transaction that was in progress then */
+	/* the same that were told without having committed */
+	TimestampTz seen_sign;
+	TimestampTz polled_sign;
 } MkMember;
 
 /* Who has a partition, and who is to have it */
@@ -93,6 +95,9 @@ typedef struct MkGroup
 	MkProtocol protocol;
 	char *rebalanced_why; /* a sentence's part; NULL: it was not */
 	TimestampTz rebalanced_at;
+	int32 halved; /* how often what a poll returns was halved */
+	TimestampTz halved_at; /* the last time, DT_NOBEGIN: never */
+	int64 halved_for; /* microseconds; then each time is taken back */
 	List *grantees; /* role names */
 	int nmembers;
 	MkMember *members; /* also removed ones; by member id */

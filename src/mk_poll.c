@@ -9,6 +9,13 @@
  * The turn of a partition grows with each poll that read from it, so that of all
  * partitions of a member the one that was read longest ago comes first, whoever
  * reads in whatever session.
+ *
+ * What fails in a batch fails all of it.  So what the session has rolled back it
+ * reads again alone: a partition that the member has not got over since then is
+ * in no batch with others.  In the order it comes as if the poll had not been
+ * rolled back, and the one that was the first of the batch last.  So each time
+ * round a record that cannot be worked on fails one batch, of its partition
+ * only; the others are committed, and read together again.
  */
 #include "postgres.h"
 
@@ -24,6 +31,7 @@
 #include "mk_errors.h"
 #include "mk_poll.h"
 #include "mk_topic.h"
+#include "mk_undone.h"
 #include "mk_wakeup.h"
 
 /*
@@ -52,6 +60,8 @@ typedef struct MkLook
 	bool due; /* something is to be done when the transaction commits */
 	int nsources;
 	MkSource *sources;
+	int64 max_records;
+	int64 last_turn; /* after those of all sources */
 
 	/* what was found */
 	const MkSource *source; /* being read */
@@ -108,7 +118,9 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 			continue;
 		if (a->target != a->owner)
 		{
-			lets_go = true;
+			mk_consumer_position(look->group, look->member, a, &s->position);
+			lets_go |= mk_group_is_done_with(
+				look->group, a, s->position.position, s->position.committed);
 			continue;
 		}
 		s->topic = mk_membership_topic_by_id(look->group, a->topic_id);
@@ -197,13 +209,16 @@ static void
 mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 {
 	int32 partition = s->assignment->partition;
-	int64 start = mk_source_start(look, s);
+	int64 undone_turn = look->found == 0 ? look->last_turn : turn;
+	int64 start;
 	bool reset = false;
 
+	mk_consumer_polling(look->member, s->assignment, &s->position, undone_turn);
+	start = mk_source_start(look, s);
 	look->source = s;
 	look->next = start;
 	while (!mk_log_try_read(s->topic, partition, start,
-							look->poll->max_records - look->found, PG_INT64_MAX,
+							look->max_records - look->found, PG_INT64_MAX,
 							snapshot, mk_look_take, look))
 	{
 		if (look->member->reset == MK_RESET_NONE)
@@ -222,12 +237,41 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	 * is seen: it keeps its turn.
 	 */
 	if (look->next > start || reset)
-		mk_consumer_polled(look->group, look->member, s->assignment, s->topic,
-						   &s->position, look->next,
-						   look->refused ? s->position.turn : turn);
+		mk_consumer_polled(
+			look->group, look->member, s->assignment, s->topic, &s->position,
+			look->next, look->refused ? s->position.turn : turn, undone_turn);
 	if (reset && s->position.committed > mk_log_end(s->topic, partition))
 		mk_consumer_reset_committed(look->group, look->member, s->assignment,
 									s->topic, start);
+}
+
+/*
+ * How many records to return: fewer than asked for, where members of the group
+ * were too slow; of what there is.
+ */
+static void
+mk_look_limit(MkLook *look)
+{
+	int halved = mk_group_halved(look->group);
+	int64 unread = 0;
+
+	look->max_records = look->poll->max_records;
+	if (likely(halved == 0))
+		return;
+	for (int i = 0; i < look->nsources && unread < look->max_records; i++)
+	{
+		const MkSource *s = &look->sources[i];
+		int32 partition = s->assignment->partition;
+		int64 offset = Max(s->position.position >= 0 ? s->position.position
+													 : s->position.committed,
+						   mk_log_start(s->topic, partition));
+
+		unread += Max(mk_log_end(s->topic, partition) - offset, 0);
+	}
+	look->max_records = Min(look->max_records, unread);
+	/* rounded up */
+	look->max_records =
+		Max((look->max_records + (INT64CONST(1) << halved) - 1) >> halved, 1);
 }
 
 /* For what a look needs; a call that waits has many. */
@@ -244,12 +288,23 @@ mk_look(MkLook *look, Snapshot snapshot)
 	int64 turn = 0;
 
 	mk_look_begin(look, look->poll->group_id, look->poll->member_id);
+	mk_look_limit(look);
 	for (int i = 0; i < look->nsources; i++)
 		turn = Max(turn, look->sources[i].position.turn);
+	look->last_turn = turn + look->nsources + 1;
 	for (int i = 0; i < look->nsources && !look->full && !look->refused &&
-		 look->found < look->poll->max_records;
+		 look->found < look->max_records;
 		 i++)
-		mk_look_read(look, &look->sources[i], snapshot, ++turn);
+	{
+		const MkSource *s = &look->sources[i];
+
+		if (s->position.undone && look->found > 0)
+			continue;
+		mk_look_read(look, s, snapshot, ++turn);
+		if (s->position.undone && look->found > 0)
+			break;
+	}
+	mk_undone_end();
 }
 
 bool

@@ -666,6 +666,15 @@ mk_xact_merge_level(MkPending *p)
 	pfree(level);
 }
 
+/* Tells the notes from "first" on that they were rolled back. */
+static void
+mk_xact_undo_notes(const MkPending *p, int first)
+{
+	for (int i = p->nnotes - 1; i >= first; i--)
+		if (p->notes[i].key.kind->undone != NULL)
+			p->notes[i].key.kind->undone(p->notes[i].note);
+}
+
 static void
 mk_xact_drop_level(MkPending *p)
 {
@@ -675,6 +684,7 @@ mk_xact_drop_level(MkPending *p)
 		if (p->parts[i].append_level >= level->nesting)
 			p->parts[i].append_level = 0;
 
+	mk_xact_undo_notes(p, level->first_note);
 	while (p->nnotes > level->first_note)
 	{
 		MkNote *note = &p->notes[--p->nnotes];
@@ -1200,6 +1210,9 @@ mk_xact_callback(XactEvent event, void *arg)
 				mk_last_sent = p->sent;
 				mk_nlast_sent = p->nsent;
 			}
+			for (int i = 0; p != NULL && i < p->nnotes; i++)
+				if (p->notes[i].key.kind->done != NULL)
+					p->notes[i].key.kind->done(p->notes[i].note);
 			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;
@@ -1207,6 +1220,8 @@ mk_xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_ABORT:
 			if (p != NULL && p->sent != NULL)
 				pfree(p->sent);
+			if (p != NULL)
+				mk_xact_undo_notes(p, 0);
 			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;

@@ -137,6 +137,11 @@ typedef enum MkNoteRank
  *	 it may change, since then no savepoint is left.
  * - "discard" frees a note that is replaced within its own level, and what it
  *	 alone points to; nothing that a copy, or a note of another kind, shares.
+ *
+ * "done" is called for each of them when the transaction has committed, "undone"
+ * for each note when it, or its subtransaction, has rolled back.  Neither may
+ * fail, allocate memory or look at anything but the note and the session's own
+ * memory.
  */
 typedef struct MkNoteKind
 {
@@ -146,6 +151,8 @@ typedef struct MkNoteKind
 	void (*lock)(void *note);
 	void (*write)(void *note);
 	void (*finish)(void *note);
+	void (*done)(void *note);
+	void (*undone)(void *note);
 	void (*discard)(void *note);
 } MkNoteKind;
 

@@ -59,7 +59,7 @@ async function join (group, instance) {
 async function doBatch (group, member) {
   return transaction(async () => {
     const { rows: records } = await client.query(
-      "SELECT key, value FROM minikafka.poll_json($1, $2, max_wait => '1s')",
+      "SELECT key, value FROM minikafka.poll_json($1, $2, max_records => 20, max_wait => '1s')",
       [group, member])
     // In one order for all, so that members cannot deadlock.
     records.sort((a, b) => (a.key > b.key) - (a.key < b.key))

@@ -49,7 +49,7 @@ def do_batch(connection, group, member):
     """Polls, works and commits, in one transaction; returns the group's count."""
     with connection, connection.cursor() as cursor:
         cursor.execute(
-            "SELECT key, value FROM minikafka.poll_json(%s, %s, max_wait => '1s')",
+            "SELECT key, value FROM minikafka.poll_json(%s, %s, max_records => 20, max_wait => '1s')",
             (group, member))
         # In one order for all, so that members cannot deadlock.
         for customer, purchase in sorted(cursor.fetchall(), key=lambda row: row[0]):

@@ -25,7 +25,7 @@ BEGIN
 		-- In one order for all, so that members cannot deadlock.
 		INSERT INTO spent AS s
 		SELECT consume.group_id, key, count(*), sum((value->>'amount')::numeric)
-		FROM minikafka.poll_json(consume.group_id, member, max_wait => '1s')
+		FROM minikafka.poll_json(consume.group_id, member, max_records => 20, max_wait => '1s')
 		GROUP BY key ORDER BY key
 		ON CONFLICT ON CONSTRAINT spent_pkey DO UPDATE SET
 			purchases = s.purchases + excluded.purchases,

@@ -63,7 +63,10 @@ CREATE TABLE minikafka.consumer_group (
 	assignor text,
 	protocol text,
 	rebalanced_at timestamptz,
-	rebalanced_why text
+	rebalanced_why text,
+	halved integer NOT NULL DEFAULT 0,
+	halved_at timestamptz,
+	halved_for interval
 );
 
 CREATE TABLE minikafka.group_grant (
@@ -218,6 +221,9 @@ COMMENT ON COLUMN minikafka.consumer_group.assignor IS 'sticky, range or roundro
 COMMENT ON COLUMN minikafka.consumer_group.protocol IS 'cooperative or eager';
 COMMENT ON COLUMN minikafka.consumer_group.rebalanced_at IS 'when the generation began';
 COMMENT ON COLUMN minikafka.consumer_group.rebalanced_why IS 'which members joined, left or were removed then';
+COMMENT ON COLUMN minikafka.consumer_group.halved IS 'how often what a poll returns was halved, since members were too slow';
+COMMENT ON COLUMN minikafka.consumer_group.halved_at IS 'when it was halved last';
+COMMENT ON COLUMN minikafka.consumer_group.halved_for IS 'after how long each time is taken back';
 
 COMMENT ON TABLE minikafka.group_grant IS 'catalog: roles that may use a group, besides its owner';
 COMMENT ON COLUMN minikafka.group_grant.group_no IS 'number of the group';

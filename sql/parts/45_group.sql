@@ -26,11 +26,11 @@ COMMENT ON FUNCTION minikafka.heartbeat(text, text) IS
 'Notes, at COMMIT, that the member is alive; returns the generation of the group. Errors: MK025 no such member, or its timeouts have passed; MK082, 42501, 22023.';
 
 CREATE FUNCTION minikafka.assignment(group_id text, member_id text)
-RETURNS TABLE (topic text, partition integer)
+RETURNS TABLE (topic text, partition integer, revoking boolean)
 LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_assignment';
 COMMENT ON FUNCTION minikafka.assignment(text, text) IS
-'The partitions that the member polls. One that is to move away is left out, one that is to come is not there yet. Errors: MK025, MK082, 42501, 22023.';
+'The partitions that the member has. revoking: it is to move to another member, and is not polled any more; it moves when the member has committed what it has polled of it and calls commit() or poll(), or leaves, at the latest after its rebalance_timeout. One that is to come is not there yet. Errors: MK025, MK082, 42501, 22023.';
 
 CREATE FUNCTION minikafka.poll(
 	group_id text,
@@ -42,7 +42,7 @@ RETURNS SETOF minikafka.record
 LANGUAGE c ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_poll';
 COMMENT ON FUNCTION minikafka.poll(text, text, integer, integer, interval) IS
-'Records of the partitions that the member has, key and value, from its positions on: at most max_records, and after the first at most max_bytes, the partitions in turn. If there are none, waits up to max_wait, at READ COMMITTED; what came meanwhile is then returned too. Takes effect with the transaction: the positions move, and it counts as a heartbeat. Needs SELECT on the topics and the right to the group. At COMMIT: MK022 the group has moved a partition, or removed the member, since; MK101 another session has polled for the member. Errors: MK025 no such member, or its timeouts have passed; MK082 fenced; MK001 for auto_offset_reset none; 42501, 22023.';
+'Records of the partitions that the member has, key and value, from its positions on: at most max_records, and after the first at most max_bytes, the partitions in turn; alone those whose records this session has polled and rolled back, and fewer where members of the group were too slow. If there are none, waits up to max_wait, at READ COMMITTED; what came meanwhile is then returned too. Takes effect with the transaction: the positions move, and it counts as a heartbeat. Needs SELECT on the topics and the right to the group. At COMMIT: MK022 the group has moved a partition, or removed the member, since; MK101 another session has polled for the member. Errors: MK025 no such member, or its timeouts have passed; MK082 fenced; MK001 for auto_offset_reset none; 42501, 22023.';
 
 CREATE FUNCTION minikafka.poll_text(
 	group_id text,
@@ -54,7 +54,7 @@ RETURNS SETOF minikafka.record_text
 LANGUAGE c ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_poll_text';
 COMMENT ON FUNCTION minikafka.poll_text(text, text, integer, integer, interval) IS
-'Records of the partitions that the member has, key and value as text, from its positions on: at most max_records, and after the first at most max_bytes, the partitions in turn. If there are none, waits up to max_wait, at READ COMMITTED; what came meanwhile is then returned too. Takes effect with the transaction: the positions move, and it counts as a heartbeat. Stops before a record that cannot be decoded; when it is the first, an error (22021). Needs SELECT on the topics and the right to the group. At COMMIT: MK022 the group has moved a partition, or removed the member, since; MK101 another session has polled for the member. Errors: MK025 no such member, or its timeouts have passed; MK082 fenced; MK001 for auto_offset_reset none; 42501, 22023.';
+'Records of the partitions that the member has, key and value as text, from its positions on: at most max_records, and after the first at most max_bytes, the partitions in turn; alone those whose records this session has polled and rolled back, and fewer where members of the group were too slow. If there are none, waits up to max_wait, at READ COMMITTED; what came meanwhile is then returned too. Takes effect with the transaction: the positions move, and it counts as a heartbeat. Stops before a record that cannot be decoded; when it is the first, an error (22021). Needs SELECT on the topics and the right to the group. At COMMIT: MK022 the group has moved a partition, or removed the member, since; MK101 another session has polled for the member. Errors: MK025 no such member, or its timeouts have passed; MK082 fenced; MK001 for auto_offset_reset none; 42501, 22023.';
 
 CREATE FUNCTION minikafka.poll_json(
 	group_id text,
@@ -66,7 +66,7 @@ RETURNS SETOF minikafka.record_json
 LANGUAGE c ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_poll_json';
 COMMENT ON FUNCTION minikafka.poll_json(text, text, integer, integer, interval) IS
-'Records of the partitions that the member has, key and value as text and JSON, from its positions on: at most max_records, and after the first at most max_bytes, the partitions in turn. If there are none, waits up to max_wait, at READ COMMITTED; what came meanwhile is then returned too. Takes effect with the transaction: the positions move, and it counts as a heartbeat. Stops before a record that cannot be decoded; when it is the first, an error (22P02). Needs SELECT on the topics and the right to the group. At COMMIT: MK022 the group has moved a partition, or removed the member, since; MK101 another session has polled for the member. Errors: MK025 no such member, or its timeouts have passed; MK082 fenced; MK001 for auto_offset_reset none; 42501, 22023.';
+'Records of the partitions that the member has, key and value as text and JSON, from its positions on: at most max_records, and after the first at most max_bytes, the partitions in turn; alone those whose records this session has polled and rolled back, and fewer where members of the group were too slow. If there are none, waits up to max_wait, at READ COMMITTED; what came meanwhile is then returned too. Takes effect with the transaction: the positions move, and it counts as a heartbeat. Stops before a record that cannot be decoded; when it is the first, an error (22P02). Needs SELECT on the topics and the right to the group. At COMMIT: MK022 the group has moved a partition, or removed the member, since; MK101 another session has polled for the member. Errors: MK025 no such member, or its timeouts have passed; MK082 fenced; MK001 for auto_offset_reset none; 42501, 22023.';
 
 CREATE PROCEDURE minikafka.wait_for_records(group_id text, member_id text, max_wait interval)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_wait_for_records';

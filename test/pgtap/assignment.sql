@@ -96,7 +96,7 @@ BEGIN
 
 	-- what the members are told
 	FOREACH c IN ARRAY clients LOOP
-		IF (SELECT string_agg(topic || '/' || partition, ' ' ORDER BY topic COLLATE "C", partition) FROM minikafka.assignment(g, c.member_id))
+		IF (SELECT string_agg(topic || '/' || partition, ' ' ORDER BY topic COLLATE "C", partition) FROM minikafka.assignment(g, c.member_id) WHERE NOT revoking)
 			IS DISTINCT FROM (SELECT string_agg(topic || '/' || partition, ' ' ORDER BY topic COLLATE "C", partition) FROM unnest(after) WHERE owner = c.who AND target = c.who)
 		THEN
 			RETURN NEXT format('assignment() of %s is another', c.who);

@@ -42,7 +42,7 @@ INSERT INTO contract VALUES
 	('join_group', 'group_id text, topics text[], member_id text DEFAULT NULL::text, instance_id text DEFAULT NULL::text, assignor text DEFAULT NULL::text, protocol text DEFAULT NULL::text, auto_offset_reset text DEFAULT NULL::text, session_timeout interval DEFAULT NULL::interval, max_poll_interval interval DEFAULT NULL::interval, rebalance_timeout interval DEFAULT NULL::interval', 'text', 'v', 'u'),
 	('leave_group', 'group_id text, member_id text', 'void', 'v', 'u'),
 	('heartbeat', 'group_id text, member_id text', 'integer', 'v', 'u'),
-	('assignment', 'group_id text, member_id text', 'TABLE(topic text, partition integer)', 's', 'u'),
+	('assignment', 'group_id text, member_id text', 'TABLE(topic text, partition integer, revoking boolean)', 's', 'u'),
 	('poll', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record', 'v', 'u'),
 	('poll_text', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record_text', 'v', 'u'),
 	('poll_json', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record_json', 'v', 'u'),

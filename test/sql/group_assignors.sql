@@ -21,7 +21,7 @@ CREATE FUNCTION pg_temp.assigned(g text) RETURNS TABLE (member text, partitions 
 	SELECT coalesce(m.instance_id, m.member_id),
 		string_agg(a.topic || 'p' || a.partition, ' ' ORDER BY a.topic COLLATE "C", a.partition)
 	FROM minikafka.group_members m
-	LEFT JOIN LATERAL minikafka.assignment(g, m.member_id) a ON true
+	LEFT JOIN LATERAL minikafka.assignment(g, m.member_id) a ON NOT a.revoking
 	WHERE m.group_id = g
 	GROUP BY 1 ORDER BY coalesce(m.instance_id, m.member_id) COLLATE "C"
 $$;

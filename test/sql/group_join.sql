@@ -7,7 +7,7 @@ SELECT count(minikafka.send('joined', 'v' || i, partition => i % 3)) FROM genera
 CREATE FUNCTION pg_temp.assigned(g text) RETURNS TABLE (member text, partitions text) LANGUAGE sql AS $$
 	SELECT m.member_id, string_agg(a.topic || '/' || a.partition, ' ' ORDER BY a.topic COLLATE "C", a.partition)
 	FROM minikafka.group_members m
-	LEFT JOIN LATERAL minikafka.assignment(g, m.member_id) a ON true
+	LEFT JOIN LATERAL minikafka.assignment(g, m.member_id) a ON NOT a.revoking
 	WHERE m.group_id = g
 	GROUP BY 1 ORDER BY m.member_id COLLATE "C"
 $$;

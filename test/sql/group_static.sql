@@ -6,7 +6,7 @@ SELECT count(minikafka.send('static', 'v' || i, partition => i % 4)) FROM genera
 CREATE FUNCTION pg_temp.assigned(g text) RETURNS TABLE (instance text, member text, partitions text) LANGUAGE sql AS $$
 	SELECT m.instance_id, m.member_id, string_agg(a.topic || '/' || a.partition, ' ' ORDER BY a.topic COLLATE "C", a.partition)
 	FROM minikafka.group_members m
-	LEFT JOIN LATERAL minikafka.assignment(g, m.member_id) a ON true
+	LEFT JOIN LATERAL minikafka.assignment(g, m.member_id) a ON NOT a.revoking
 	WHERE m.group_id = g
 	GROUP BY 1, 2 ORDER BY m.instance_id COLLATE "C", m.member_id COLLATE "C"
 $$;
@@ -16,6 +16,7 @@ SELECT minikafka.join_group('g', '{static}', 'other');
 SELECT minikafka.join_group('g', '{static}', instance_id => 'i1') AS id0 \gset
 SELECT minikafka.heartbeat('g', 'other') AS generation \gset
 SELECT count(*) FROM minikafka.poll('g', 'other');
+SELECT count(*) FROM minikafka.commit('g', 'other');
 SELECT partitions FROM pg_temp.assigned('g');
 SELECT minikafka.join_group('g', '{static}', instance_id => 'i1') AS id1 \gset
 SELECT minikafka.join_group('g', '{static}', instance_id => 'i1') AS id2 \gset

@@ -57,9 +57,9 @@ wait_standby($node, $standby);
 
 my $looking = new_session($standby);
 is(ask($looking, q{SELECT * FROM minikafka.assignment('g', 'a')}),
-	't|0', 'assignment()');
+	't|0|f', 'assignment()');
 is(ask($looking, q{SELECT * FROM minikafka.assignment('g', 'b')}),
-	't|1', 'assignment() of a static member');
+	't|1|f', 'assignment() of a static member');
 is(state_after($looking, q{SELECT * FROM minikafka.assignment('g', 'none')}),
 	'MK025', 'assignment() of nobody');
 is(state_after($looking, q{SELECT * FROM minikafka.assignment('left', 'a')}),

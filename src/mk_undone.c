@@ -1,0 +1,109 @@
+/*
+ * mk_undone.c
+ *		What this session has polled, and rolled back.
+ *
+ * It is noted when a transaction aborts, where nothing may fail; so in a table
+ * of fixed size, in which each partition of a member has its place, and what
+ * comes later takes that of what was there before.  What is forgotten so, or
+ * with the session, costs a poll that is rolled back once more.  Nothing is
+ * removed: a member whose offset has left the range has got over it, in whatever
+ * session.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
+#include "mk_undone.h"
+
+#define MK_UNDONE_PLACES 1024
+
+typedef struct MkUndone
+{
+	int32 member_no; /* 0: none */
+	int32 topic_id;
+	int32 partition;
+	int64 first;
+	int64 next;
+	int64 turn;
+} MkUndone;
+
+/* NULL until something is rolled back */
+static MkUndone *mk_undone = NULL;
+
+/* What is being read; member_no 0: nothing */
+static MkUndone mk_undone_reading;
+
+static uint32
+mk_undone_place(int32 member_no, int32 topic_id, int32 partition)
+{
+	return hash_combine(
+			   hash_combine(murmurhash32(member_no), murmurhash32(topic_id)),
+			   murmurhash32(partition)) %
+		MK_UNDONE_PLACES;
+}
+
+void
+mk_undone_add(int32 member_no, int32 topic_id, int32 partition, int64 first,
+			  int64 next, int64 turn)
+{
+	MkUndone *u;
+
+	if (mk_undone == NULL)
+		mk_undone = MemoryContextAllocExtended(
+			TopMemoryContext, MK_UNDONE_PLACES * sizeof(MkUndone),
+			MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO);
+	if (mk_undone == NULL)
+		return;
+	u = &mk_undone[mk_undone_place(member_no, topic_id, partition)];
+	u->member_no = member_no;
+	u->topic_id = topic_id;
+	u->partition = partition;
+	u->first = first;
+	u->next = next;
+	u->turn = turn;
+}
+
+void
+mk_undone_begin(int32 member_no, int32 topic_id, int32 partition, int64 first,
+				int64 turn)
+{
+	mk_undone_reading.member_no = member_no;
+	mk_undone_reading.topic_id = topic_id;
+	mk_undone_reading.partition = partition;
+	mk_undone_reading.first = first;
+	mk_undone_reading.turn = turn;
+}
+
+void
+mk_undone_end(void)
+{
+	mk_undone_reading.member_no = 0;
+}
+
+void
+mk_undone_interrupted(int32 member_no)
+{
+	const MkUndone *u = &mk_undone_reading;
+
+	if (u->member_no != 0 && u->member_no == member_no)
+		mk_undone_add(u->member_no, u->topic_id, u->partition, u->first,
+					  u->first + 1, u->turn);
+	mk_undone_end();
+}
+
+bool
+mk_undone_find(int32 member_no, int32 topic_id, int32 partition, int64 offset,
+			   int64 *turn)
+{
+	const MkUndone *u;
+
+	if (likely(mk_undone == NULL))
+		return false;
+	u = &mk_undone[mk_undone_place(member_no, topic_id, partition)];
+	if (u->member_no != member_no || u->topic_id != topic_id ||
+		u->partition != partition || offset < u->first || offset >= u->next)
+		return false;
+	*turn = u->turn;
+	return true;
+}
