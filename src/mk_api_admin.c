@@ -98,12 +98,15 @@ Datum
 minikafka_check_topic(PG_FUNCTION_ARGS)
 {
 	MkReport report;
+	ListCell *lc;
 
 	mk_api_enter("check_topic()");
 	report.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
 	InitMaterializedSRF(fcinfo, 0);
 	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	report.sound = palloc(report.topic->npartitions * sizeof(bool));
+	foreach (lc, mk_segment_strangers(report.topic, -1))
+		mk_report("error", -1, -1, lfirst(lc), &report);
 	for (int32 i = 0; i < report.topic->npartitions; i++)
 		report.sound[i] = mk_log_check(report.topic, i, GetActiveSnapshot(),
 									   mk_report, &report);

@@ -216,15 +216,22 @@ mk_begin_partition(MkWork *w)
 	return !w->busy;
 }
 
-/* Looks whether all tables are there, and makes the next one. */
+/* Looks whether all tables are there. */
 static void
 mk_do_check(MkWork *w)
 {
-	if (!mk_begin_partition(w))
-		return;
-	mk_log_check_tables(w->topic, w->partition);
-	mk_log_make_ahead(w->topic, w->partition,
-					  mk_log_end(w->topic, w->partition) - 1);
+	if (mk_begin_partition(w))
+		mk_log_check_tables(w->topic, w->partition);
+}
+
+/* Makes the next segment. */
+static void
+mk_do_make_ahead(MkWork *w)
+{
+	if (mk_begin_partition(w))
+		mk_log_make_ahead(w->topic, w->partition,
+						  mk_log_end(w->topic, w->partition) - 1,
+						  MK_MAKE_AHEAD);
 }
 
 static void
@@ -536,6 +543,7 @@ mk_maintain_topic(MkWork *w)
 		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
 		if (w->dropping)
 			return;
+		(void) mk_step(w, mk_do_make_ahead, mk_activity(w, "next segment"));
 		mk_retain_partition(w);
 		if (w->topic->compacts)
 			mk_compact_partition(w);

@@ -30,6 +30,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "mk_guard.h"
 #include "mk_relation.h"
 
 static const char *const mk_relation_names[MK_NUM_RELS] = {
@@ -315,11 +316,29 @@ mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
  * Writing
  */
 
+/* Opens a table to write to it. */
+static Relation
+mk_relation_open(MkRelation which)
+{
+	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+
+	mk_guard_check_write(rel);
+	return rel;
+}
+
+/* The same for the table of a scan. */
+static void
+mk_rows_lock(MkRows *rows)
+{
+	LockRelation(rows->rel, RowExclusiveLock);
+	mk_guard_check_write(rows->rel);
+}
+
 void
 mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values, bool *nulls,
 			   bool *replace)
 {
-	LockRelation(rows->rel, RowExclusiveLock);
+	mk_rows_lock(rows);
 	tuple = heap_modify_tuple(tuple, RelationGetDescr(rows->rel), values, nulls,
 							  replace);
 	CatalogTupleUpdate(rows->rel, &tuple->t_self, tuple);
@@ -329,7 +348,7 @@ void
 mk_relation_insert(MkRelation which, ItemPointer tid, Datum *values,
 				   bool *nulls)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
 
 	CatalogTupleInsert(rel, tuple);
@@ -344,7 +363,7 @@ void
 mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
 				   bool *nulls)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
 
 	CatalogTupleUpdate(rel, tid, tuple);
@@ -357,7 +376,7 @@ mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
 void
 mk_relation_delete(MkRelation which, ItemPointer tid)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 
 	CatalogTupleDelete(rel, tid);
 	table_close(rel, NoLock);
@@ -384,7 +403,7 @@ mk_relation_try_delete(Relation rel, ItemPointer tid, bool wait)
 bool
 mk_rows_discard(MkRows *rows, HeapTuple tuple)
 {
-	LockRelation(rows->rel, RowExclusiveLock);
+	mk_rows_lock(rows);
 	return mk_relation_try_delete(rows->rel, &tuple->t_self, false);
 }
 
@@ -392,7 +411,7 @@ void
 mk_relation_delete_all(MkRelation which, MkRelation index, int nkeys,
 					   const int32 *values)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 	MkRows rows;
 	HeapTuple tuple;
 

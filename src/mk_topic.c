@@ -26,6 +26,7 @@
 #include "mk_compat.h"
 #include "mk_ddl.h"
 #include "mk_errors.h"
+#include "mk_guard.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_murmur2.h"
@@ -303,13 +304,13 @@ mk_topic_check_number(const char *option, int64 value, int64 least, int64 most)
  * Says at once when there is no room in the lock table for a topic of so many
  * segments: when it is dropped, and so before it is made.  DROP TABLE locks
  * each object: of a partition the table, its two types and its trigger, and
- * its sequencing lock comes on top; of a segment also the primary key with its
- * constraint and the TOAST table with its index.
+ * its sequencing lock comes on top; of a segment also another trigger, the primary
+ * key with its constraint and the TOAST table with its index.
  */
 static void
 mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 {
-	int64 needed = 5 + 5 * partitions + 8 * segments;
+	int64 needed = 5 + 5 * partitions + 9 * segments;
 	int64 backends = MaxBackends + max_prepared_xacts;
 
 	if (needed > max_locks_per_xact * backends)
@@ -367,15 +368,13 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 	}
 	mk_topic_check_locks(name, options->partitions, options->partitions);
 
-	mk_ddl_as_superuser(InvalidOid,
-						"CREATE TABLE %s (" MK_RECORD_COLUMNS
-						") PARTITION BY LIST (partition)",
-						table);
-	mk_ddl_as_superuser(
-		InvalidOid, "ALTER TABLE %s OWNER TO %s", table,
-		quote_identifier(GetUserNameFromId(GetUserId(), false)));
-	mk_segment_refuse_writes(table);
+	/* as the owner, so that it has the owner's default privileges */
+	mk_ddl_as_owner(GetUserId(),
+					"CREATE TABLE %s (" MK_RECORD_COLUMNS
+					") PARTITION BY LIST (partition)",
+					table);
 	relid = get_relname_relid(name, namespace);
+	mk_guard_make(relid, false);
 	values[MK_COLUMN_TOPIC_ID - 1] =
 		Int32GetDatum(mk_relation_next(MK_REL_TOPIC_ID_SEQ));
 	values[MK_COLUMN_REL - 1] = ObjectIdGetDatum(relid);
