@@ -315,7 +315,14 @@ SET ROLE regress_keeper;
 CALL minikafka.expire('passed');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
-SELECT format('ALTER TABLE %s OWNER TO regress_keeper', relid) FROM pg_partition_tree('minikafka_topics.passed') \gexec
+DO $$
+DECLARE
+	part regclass;
+BEGIN
+	FOR part IN SELECT relid FROM pg_partition_tree('minikafka_topics.passed') LOOP
+		EXECUTE format('ALTER TABLE %s OWNER TO regress_keeper', part);
+	END LOOP;
+END $$;
 SET ROLE regress_keeper;
 SELECT minikafka.delete_records('passed', 1, 6);
 CALL minikafka.expire('passed');
