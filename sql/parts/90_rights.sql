@@ -4,7 +4,9 @@
  *	object									PUBLIC
  *	--------------------------------------	----------------------------------
  *	schema minikafka, minikafka_topics		USAGE
- *	schema minikafka_data					USAGE: an owner may ALTER his tables
+ *	schema minikafka_data					USAGE: segments are attached in the name
+ *											of the topic's owner, who may alter
+ *											them; CREATE for nobody
  *	catalog tables, sequences				nothing
  *	all views								SELECT: they choose their rows
  *	all functions and procedures			EXECUTE: each checks for itself, by
