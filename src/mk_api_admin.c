@@ -128,6 +128,8 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	report.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	report.sound = palloc(report.topic->npartitions * sizeof(bool));
+	foreach (lc, mk_segment_strangers(report.topic, -1))
+		mk_report("error", -1, -1, lfirst(lc), &report);
 	for (int32 i = 0; i < report.topic->npartitions; i++)
 		report.sound[i] = mk_log_check(report.topic, i, GetActiveSnapshot(),
 									   mk_report, &report);

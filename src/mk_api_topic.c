@@ -11,6 +11,7 @@
 #include "mk_api.h"
 #include "mk_clock.h"
 #include "mk_compat.h"
+#include "mk_index.h"
 #include "mk_murmur2.h"
 #include "mk_topic.h"
 #include "mk_utf8.h"
@@ -283,6 +284,20 @@ minikafka_add_partitions(PG_FUNCTION_ARGS)
 	mk_xact_check_writable("add_partitions()");
 	mk_topic_add_partitions(name, total);
 	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_create_index);
+Datum
+minikafka_create_index(PG_FUNCTION_ARGS)
+{
+	char *name;
+	char *definition;
+
+	mk_api_enter("create_index()");
+	name = mk_api_cstring(fcinfo, 0, "topic");
+	definition = mk_api_cstring(fcinfo, 1, "definition");
+	mk_xact_check_writable("create_index()");
+	PG_RETURN_TEXT_P(cstring_to_text(mk_index_create(name, definition)));
 }
 
 PG_FUNCTION_INFO_V1(minikafka_drop_topic);

@@ -37,7 +37,8 @@ enum
 	Anum_partition_topic_id = 1,
 	Anum_partition_partition,
 	Anum_partition_log_start_offset,
-	Natts_partition = Anum_partition_log_start_offset
+	Anum_partition_rel,
+	Natts_partition = Anum_partition_rel
 };
 
 enum
@@ -45,7 +46,8 @@ enum
 	Anum_segment_topic_id = 1,
 	Anum_segment_partition,
 	Anum_segment_segment,
-	Natts_segment = Anum_segment_segment
+	Anum_segment_rel,
+	Natts_segment = Anum_segment_rel
 };
 
 enum
@@ -159,6 +161,22 @@ mk_topic_interval(const MkRows *rows, HeapTuple tuple, MkTopicColumn column,
 	return isnull ? otherwise : mk_clock_interval(DatumGetIntervalP(value));
 }
 
+/* Reads what the topic's table says; false if there is none. */
+static bool
+mk_topic_read_table(MkTopic *topic)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(topic->relid));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	topic->name = form->relname;
+	topic->owner = form->relowner;
+	ReleaseSysCache(tuple);
+	return true;
+}
+
 /* Reads what a topic's row says. */
 static void
 mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
@@ -202,7 +220,6 @@ mk_catalog_topic(Oid relid)
 	MkTopic new = {0};
 	MkRows rows;
 	HeapTuple tuple;
-	char *name;
 	uint64 generation;
 	bool found;
 
@@ -215,8 +232,8 @@ mk_catalog_topic(Oid relid)
 	/* an invalidation that comes while the row is read counts */
 	generation = mk_generation;
 	tuple = mk_topic_scan(&rows, relid);
-	name = tuple != NULL ? get_rel_name(relid) : NULL;
-	if (name == NULL)
+	new.relid = relid;
+	if (tuple == NULL || !mk_topic_read_table(&new))
 	{
 		mk_rows_end(&rows);
 		if (!found)
@@ -224,9 +241,7 @@ mk_catalog_topic(Oid relid)
 		return NULL;
 	}
 
-	new.relid = relid;
 	mk_topic_read(&rows, tuple, &new);
-	namestrcpy(&new.name, name);
 	mk_rows_end(&rows);
 
 	new.sticky = topic->sticky;
@@ -349,7 +364,7 @@ mk_catalog_changing(const MkTopic *topic, int32 partition)
 }
 
 void
-mk_catalog_partition_insert(const MkTopic *topic, int32 partition)
+mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table)
 {
 	Datum values[Natts_partition];
 	bool nulls[Natts_partition] = {0};
@@ -357,7 +372,25 @@ mk_catalog_partition_insert(const MkTopic *topic, int32 partition)
 	values[Anum_partition_topic_id - 1] = Int32GetDatum(topic->topic_id);
 	values[Anum_partition_partition - 1] = Int32GetDatum(partition);
 	values[Anum_partition_log_start_offset - 1] = Int64GetDatum(0);
+	values[Anum_partition_rel - 1] = ObjectIdGetDatum(table);
 	mk_relation_insert(MK_REL_PARTITION, NULL, values, nulls);
+}
+
+Oid
+mk_catalog_partition_table(const MkTopic *topic, int32 partition)
+{
+	MkRows rows;
+	HeapTuple tuple;
+	Oid table = InvalidOid;
+
+	mk_partition_rows(&rows, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic,
+					  partition);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL)
+		table =
+			DatumGetObjectId(mk_rows_column(&rows, tuple, Anum_partition_rel));
+	mk_rows_end(&rows);
+	return table;
 }
 
 int64
@@ -402,7 +435,8 @@ mk_catalog_log_start_update(const MkTopic *topic, int32 partition,
 }
 
 void
-mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment)
+mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment,
+						  Oid table)
 {
 	Datum values[Natts_segment];
 	bool nulls[Natts_segment] = {0};
@@ -410,6 +444,7 @@ mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment)
 	values[Anum_segment_topic_id - 1] = Int32GetDatum(topic->topic_id);
 	values[Anum_segment_partition - 1] = Int32GetDatum(partition);
 	values[Anum_segment_segment - 1] = Int64GetDatum(segment);
+	values[Anum_segment_rel - 1] = ObjectIdGetDatum(table);
 	mk_catalog_changing(topic, partition);
 	mk_relation_insert(MK_REL_SEGMENT, NULL, values, nulls);
 }
@@ -436,7 +471,7 @@ static void
 mk_segment_rows(MkRows *rows, const MkTopic *topic, int32 partition,
 				int64 segment)
 {
-	ScanKeyData keys[Natts_segment];
+	ScanKeyData keys[Anum_segment_segment]; /* of the columns up to that */
 
 	ScanKeyInit(&keys[0], Anum_segment_topic_id, BTEqualStrategyNumber,
 				F_INT4EQ, Int32GetDatum(topic->topic_id));
@@ -464,6 +499,36 @@ mk_catalog_next_segment(const MkTopic *topic, int32 partition, int64 segment)
 	return next;
 }
 
+/* The row of a segment, NULL if there is none; the caller ends the scan. */
+static HeapTuple
+mk_segment_row(MkRows *rows, const MkTopic *topic, int32 partition,
+			   int64 segment)
+{
+	HeapTuple tuple;
+
+	mk_segment_rows(rows, topic, partition, segment);
+	tuple = mk_rows_next(rows, ForwardScanDirection);
+	return tuple != NULL &&
+			DatumGetInt64(mk_rows_column(rows, tuple, Anum_segment_segment)) ==
+				segment
+		? tuple
+		: NULL;
+}
+
+Oid
+mk_catalog_segment_table(const MkTopic *topic, int32 partition, int64 segment)
+{
+	MkRows rows;
+	HeapTuple tuple = mk_segment_row(&rows, topic, partition, segment);
+	Oid table = InvalidOid;
+
+	if (tuple != NULL)
+		table =
+			DatumGetObjectId(mk_rows_column(&rows, tuple, Anum_segment_rel));
+	mk_rows_end(&rows);
+	return table;
+}
+
 void
 mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment)
 {
@@ -471,18 +536,16 @@ mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment)
 	HeapTuple tuple;
 
 	mk_catalog_changing(topic, partition);
-	mk_segment_rows(&rows, topic, partition, segment);
-	tuple = mk_rows_next(&rows, ForwardScanDirection);
-	if (tuple != NULL &&
-		DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment)) ==
-			segment)
+	tuple = mk_segment_row(&rows, topic, partition, segment);
+	if (tuple != NULL)
 		mk_rows_discard(&rows, tuple);
 	mk_rows_end(&rows);
 	CommandCounterIncrement();
 }
 
 int
-mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
+mk_catalog_segment_tables(const MkTopic *topic, int32 partition,
+						  int64 **segments, Oid **tables)
 {
 	MkRows rows;
 	HeapTuple tuple;
@@ -490,6 +553,8 @@ mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 	int room = 16;
 
 	*segments = palloc(room * sizeof(int64));
+	if (tables != NULL)
+		*tables = palloc(room * sizeof(Oid));
 	mk_partition_rows(&rows, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic,
 					  partition);
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
@@ -498,12 +563,23 @@ mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 		{
 			room *= 2;
 			*segments = repalloc(*segments, room * sizeof(int64));
+			if (tables != NULL)
+				*tables = repalloc(*tables, room * sizeof(Oid));
 		}
+		if (tables != NULL)
+			(*tables)[n] = DatumGetObjectId(
+				mk_rows_column(&rows, tuple, Anum_segment_rel));
 		(*segments)[n++] =
 			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
 	}
 	mk_rows_end(&rows);
 	return n;
+}
+
+int
+mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
+{
+	return mk_catalog_segment_tables(topic, partition, segments, NULL);
 }
 
 /* ---------------------------------------------------------------------------

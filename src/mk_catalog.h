@@ -39,6 +39,7 @@ typedef struct MkTopic
 	int64 retention_bytes; /* or MK_UNLIMITED */
 	int64 delete_retention; /* of tombstones, microseconds */
 	int64 min_compaction_lag; /* microseconds, or -1: not set */
+	Oid owner;
 	NameData name;
 	uint32 sticky; /* where the session's next sticky partition is */
 	/* rights that were found, whose and when; see mk_topic_check_right */
@@ -108,14 +109,20 @@ extern void mk_catalog_topic_delete(int32 topic_id);
  * an invalidation of the topic, so mk_catalog_generation tells when they may
  * have changed.
  */
-extern void mk_catalog_partition_insert(const MkTopic *topic, int32 partition);
+extern void
+mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table);
+/* The partition's table, InvalidOid if there is no such partition. */
+extern Oid mk_catalog_partition_table(const MkTopic *topic, int32 partition);
 extern int64 mk_catalog_log_start(const MkTopic *topic, int32 partition);
 /* The caller holds mk_lock_log_start. */
 extern void mk_catalog_log_start_update(const MkTopic *topic, int32 partition,
 										int64 log_start);
 
-extern void
-mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment);
+extern void mk_catalog_segment_insert(const MkTopic *topic, int32 partition,
+									  int64 segment, Oid table);
+/* The segment's table, InvalidOid if there is no such segment. */
+extern Oid
+mk_catalog_segment_table(const MkTopic *topic, int32 partition, int64 segment);
 /* The greatest number of a segment, -1 if there is none. */
 extern int64 mk_catalog_newest_segment(const MkTopic *topic, int32 partition);
 /* The next one from that number on, -1 if there is none. */
@@ -124,6 +131,9 @@ mk_catalog_next_segment(const MkTopic *topic, int32 partition, int64 segment);
 /* All of them, ascending, palloc'd in *segments; returns how many. */
 extern int
 mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments);
+/* The same, with the table of each in *tables, if it is not NULL. */
+extern int mk_catalog_segment_tables(const MkTopic *topic, int32 partition,
+									 int64 **segments, Oid **tables);
 extern void
 mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment);
 

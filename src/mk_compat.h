@@ -8,6 +8,8 @@
 
 #include "access/genam.h"
 #include "catalog/pg_namespace_d.h"
+#include "catalog/pg_tablespace_d.h"
+#include "commands/defrem.h"
 #include "executor/executor.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
@@ -64,6 +66,31 @@ mk_check_can_set_role(Oid member, Oid role)
 	check_can_set_role(member, role);
 #else
 	check_is_member_of_role(member, role);
+#endif
+}
+
+static inline AclResult
+mk_tablespace_aclcheck(Oid tablespace, Oid role, AclMode mode)
+{
+#if PG_VERSION_NUM >= 160000
+	return object_aclcheck(TableSpaceRelationId, tablespace, role, mode);
+#else
+	return pg_tablespace_aclcheck(tablespace, role, mode);
+#endif
+}
+
+/* Makes an index as CREATE INDEX does, but for the rights of the user. */
+static inline Oid
+mk_DefineIndex(Oid relid, IndexStmt *statement)
+{
+#if PG_VERSION_NUM >= 160000
+	return DefineIndex(relid, statement, InvalidOid, InvalidOid, InvalidOid, -1,
+					   false, false, true, false, false)
+		.objectId;
+#else
+	return DefineIndex(relid, statement, InvalidOid, InvalidOid, InvalidOid,
+					   false, false, true, false, false)
+		.objectId;
 #endif
 }
 

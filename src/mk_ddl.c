@@ -5,14 +5,18 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/dependency.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_class_d.h"
 #include "commands/tablespace.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/plannodes.h"
 #include "tcop/tcopprot.h"
 #include "tcop/utility.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 
 #include "mk_ddl.h"
@@ -108,4 +112,24 @@ mk_ddl_as_owner(Oid owner, const char *format, ...)
 	sql = mk_ddl_format(format, args);
 	va_end(args);
 	mk_ddl_run(owner, SECURITY_RESTRICTED_OPERATION, InvalidOid, sql);
+}
+
+char *
+mk_ddl_name(Oid relid)
+{
+	char *name = get_rel_name(relid);
+
+	if (name == NULL)
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	return quote_qualified_identifier(
+		get_namespace_name(get_rel_namespace(relid)), name);
+}
+
+void
+mk_ddl_drop_table(Oid relid, bool cascade)
+{
+	const ObjectAddress table = {RelationRelationId, relid, 0};
+
+	performDeletion(&table, cascade ? DROP_CASCADE : DROP_RESTRICT, 0);
+	CommandCounterIncrement();
 }

@@ -22,4 +22,10 @@ extern void mk_ddl_as_superuser(Oid tablespace, const char *format, ...)
 extern void
 mk_ddl_as_owner(Oid owner, const char *format, ...) pg_attribute_printf(2, 3);
 
+/* The name of a relation with its schema, as it is to stand in a statement. */
+extern char *mk_ddl_name(Oid relid);
+
+/* Drops a table, with what depends on it if "cascade"; without any check. */
+extern void mk_ddl_drop_table(Oid relid, bool cascade);
+
 #endif /* MK_DDL_H */

@@ -69,6 +69,9 @@ typedef struct MkHint
 	int64 log_start;
 	int64 newest_segment; /* -1 if there is none */
 
+	/* a segment that could not be made in passing: it is not tried again */
+	int64 not_in_passing;
+
 	/* where the next record went when we last looked */
 	int64 tail;
 
@@ -180,21 +183,51 @@ mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment)
 		mk_segment_missing(topic, partition, segment);
 }
 
+static void
+mk_log_unsound(const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s", problem),
+			 errhint("Undo the change with ALTER TABLE; "
+					 "minikafka.check_topic() shows what else is wrong.")));
+}
+
+/* Looks at a segment; one that the log start has passed may be missing. */
+static void
+mk_log_check_table(const MkTopic *topic, int32 partition, int64 segment)
+{
+	bool missing;
+	const char *problem =
+		mk_segment_problem(topic, partition, segment, &missing);
+
+	if (missing)
+		mk_log_check_dropped(topic, partition, segment);
+	else if (problem != NULL)
+		mk_log_unsound(problem);
+}
+
 void
 mk_log_check_tables(const MkTopic *topic, int32 partition)
 {
+	const char *problem = mk_segment_partition_problem(topic, partition);
+	int64 newest = mk_catalog_newest_segment(topic, partition);
+	List *strangers = mk_segment_strangers(topic, partition);
 	int64 *segments;
-	int n = mk_catalog_segments(topic, partition, &segments);
+	int n;
 
+	if (partition == 0)
+		strangers = list_concat(strangers, mk_segment_strangers(topic, -1));
+	if (problem != NULL)
+		mk_log_unsound(problem);
+	n = mk_segment_unattached(topic, partition, &segments);
 	for (int i = 0; i < n; i++)
-		if (!mk_segment_exists(topic, partition, segments[i]))
-			mk_log_check_dropped(topic, partition, segments[i]);
-	pfree(segments);
-	if (n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("partition %d of topic \"%s\" has no segment",
-						partition, NameStr(topic->name))));
+		mk_log_check_table(topic, partition, segments[i]);
+	if (newest < 0)
+		mk_log_unsound("partition has no segment");
+	mk_log_check_table(topic, partition, newest);
+	if (strangers != NIL)
+		mk_log_unsound(linitial(strangers));
 }
 
 /* ---------------------------------------------------------------------------
@@ -386,13 +419,13 @@ mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
 		 k <= last; k++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		mk_segment_make(topic, partition, k, false);
+		mk_segment_make(topic, partition, k, MK_MAKE_NEEDED);
 	}
 	return true;
 }
 
 void
-mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last)
+mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last, MkMake how)
 {
 	MkHint *hint = mk_hint(topic, partition);
 	int64 records = topic->segment_records;
@@ -400,11 +433,15 @@ mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last)
 
 	if (last - segment * records < records / 2 ||
 		hint->newest_segment > segment ||
+		(how == MK_MAKE_IN_PASSING && hint->not_in_passing == segment + 1) ||
 		!mk_lock_maker_try(topic->topic_id, partition))
 		return;
 	mk_refresh(topic, partition, hint);
-	if (hint->newest_segment == segment)
-		mk_segment_make(topic, partition, segment + 1, true);
+	if (hint->newest_segment != segment)
+		return;
+	if (!mk_segment_make(topic, partition, segment + 1, how) &&
+		how == MK_MAKE_IN_PASSING)
+		hint->not_in_passing = segment + 1;
 }
 
 /* ---------------------------------------------------------------------------
@@ -1023,6 +1060,8 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 	int64 *segments;
 	int n = mk_catalog_segments(topic, partition, &segments);
 	const char *problem = mk_segment_partition_problem(topic, partition);
+	List *strangers = mk_segment_strangers(topic, partition);
+	ListCell *lc;
 	bool sound = true;
 	bool go_on = true;
 	MkCompacted pass;
@@ -1031,6 +1070,8 @@ mk_log_check(const MkTopic *topic, int32 partition, Snapshot snapshot,
 		topic->compacts || mk_catalog_compacted(topic, partition, &pass);
 	if (problem != NULL)
 		report("error", partition, -1, problem, arg);
+	foreach (lc, strangers)
+		report("error", partition, -1, lfirst(lc), arg);
 	for (int i = 0; i < n; i++)
 	{
 		int64 from = segments[i] * topic->segment_records;

@@ -63,10 +63,11 @@ mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n);
 
 /*
  * Makes the next segment ahead of need, if the offset last lies in the second
- * half of the newest one and nobody else is at it.
+ * half of the newest one and nobody else is at it.  Where others wait for the
+ * caller, "how" is MK_MAKE_IN_PASSING.
  */
-extern void
-mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last);
+extern void mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last,
+							  MkMake how);
 
 /*
  * Begins to append at the tail, and closes it.  ts is the time of all records,
@@ -92,7 +93,7 @@ typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
 extern void
 mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment);
 
-/* Raises 55000 if the table of a segment is missing, or is not attached. */
+/* Raises 55000 if a table is missing, is not where it should be, or too many. */
 extern void mk_log_check_tables(const MkTopic *topic, int32 partition);
 
 /* The log start: the first offset that can be read, if there is a record. */

@@ -252,7 +252,7 @@ mk_forget_lost(MkWork *w)
 					   forgotten.tail, forgotten.groups, forgotten.producers)));
 }
 
-/* Looks whether all tables are there, makes the next one, and looks at times. */
+/* Looks whether all tables are there, and at times. */
 static void
 mk_do_check(MkWork *w)
 {
@@ -262,14 +262,22 @@ mk_do_check(MkWork *w)
 		return;
 	mk_log_check_tables(w->topic, w->partition);
 	mk_forget_lost(w);
-	mk_log_make_ahead(w->topic, w->partition,
-					  mk_log_end(w->topic, w->partition) - 1);
 	last = mk_log_last_time(w->topic, w->partition);
 	if (mk_clock_is_ahead(last))
 	{
 		w->nahead++;
 		w->ahead = Max(w->ahead, last);
 	}
+}
+
+/* Makes the next segment. */
+static void
+mk_do_make_ahead(MkWork *w)
+{
+	if (mk_begin_partition(w))
+		mk_log_make_ahead(w->topic, w->partition,
+						  mk_log_end(w->topic, w->partition) - 1,
+						  MK_MAKE_AHEAD);
 }
 
 /* What goes by the time of records stands still until that time has come. */
@@ -630,6 +638,7 @@ mk_maintain_topic(MkWork *w)
 		(void) mk_step(w, mk_do_check, mk_activity(w, "check"));
 		if (w->dropping)
 			return;
+		(void) mk_step(w, mk_do_make_ahead, mk_activity(w, "next segment"));
 		mk_retain_partition(w);
 		if (w->topic->compacts)
 			mk_compact_partition(w);

@@ -9,6 +9,7 @@
 #include "utils/guc.h"
 
 #include "mk_guc.h"
+#include "mk_limit.h"
 #include "mk_owner.h"
 
 /* Whether an error comes from the server, and quotes no data. */
@@ -43,7 +44,7 @@ mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
 	mk_guc_restrict_search_path();
 	PG_TRY();
 	{
-		function(arg);
+		mk_limit_call(function, arg, what);
 	}
 	PG_CATCH();
 	{

@@ -8,7 +8,8 @@
 
 /*
  * Calls the function as that role, in a security-restricted operation and with
- * a search_path that the caller cannot choose, as REINDEX does.
+ * a search_path that the caller cannot choose, as REINDEX does; and not for
+ * long, see mk_limit_call.
  *
  * An error of the function may quote a key or a value.  So it is raised again
  * with its SQLSTATE, but with the message "what", which must hold no contents;

@@ -43,6 +43,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "mk_guard.h"
 #include "mk_lock.h"
 #include "mk_relation.h"
 
@@ -56,9 +57,9 @@ static const struct
 	[MK_REL_TOPIC_PKEY] = {"topic_pkey"},
 	[MK_REL_TOPIC_REL_KEY] = {"topic_rel_key"},
 	[MK_REL_TOPIC_ID_SEQ] = {"topic_id"},
-	[MK_REL_PARTITION] = {"partition", 3},
+	[MK_REL_PARTITION] = {"partition", 4},
 	[MK_REL_PARTITION_PKEY] = {"partition_pkey"},
-	[MK_REL_SEGMENT] = {"segment", 3},
+	[MK_REL_SEGMENT] = {"segment", 4},
 	[MK_REL_SEGMENT_PKEY] = {"segment_pkey"},
 	[MK_REL_COMPACTION] = {"compaction", 6},
 	[MK_REL_COMPACTION_PKEY] = {"compaction_pkey"},
@@ -521,11 +522,29 @@ mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
  * Writing
  */
 
+/* Opens a table to write to it. */
+static Relation
+mk_relation_open(MkRelation which)
+{
+	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+
+	mk_guard_check_write(rel);
+	return rel;
+}
+
+/* The same for the table of a scan. */
+static void
+mk_rows_lock(MkRows *rows)
+{
+	LockRelation(rows->rel, RowExclusiveLock);
+	mk_guard_check_write(rows->rel);
+}
+
 void
 mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values, bool *nulls,
 			   bool *replace)
 {
-	LockRelation(rows->rel, RowExclusiveLock);
+	mk_rows_lock(rows);
 	tuple = heap_modify_tuple(tuple, RelationGetDescr(rows->rel), values, nulls,
 							  replace);
 	CatalogTupleUpdate(rows->rel, &tuple->t_self, tuple);
@@ -535,7 +554,7 @@ void
 mk_relation_insert(MkRelation which, ItemPointer tid, Datum *values,
 				   bool *nulls)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
 
 	CatalogTupleInsert(rel, tuple);
@@ -550,7 +569,7 @@ void
 mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
 				   bool *nulls)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
 
 	CatalogTupleUpdate(rel, tid, tuple);
@@ -563,7 +582,7 @@ mk_relation_update(MkRelation which, ItemPointer tid, Datum *values,
 void
 mk_relation_delete(MkRelation which, ItemPointer tid)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 
 	CatalogTupleDelete(rel, tid);
 	table_close(rel, NoLock);
@@ -590,7 +609,7 @@ mk_relation_try_delete(Relation rel, ItemPointer tid, bool wait)
 bool
 mk_rows_discard(MkRows *rows, HeapTuple tuple)
 {
-	LockRelation(rows->rel, RowExclusiveLock);
+	mk_rows_lock(rows);
 	return mk_relation_try_delete(rows->rel, &tuple->t_self, false);
 }
 
@@ -650,7 +669,7 @@ void
 mk_relation_delete_all(MkRelation which, MkRelation index, int nkeys,
 					   const int32 *values)
 {
-	Relation rel = table_open(mk_relation_oid(which), RowExclusiveLock);
+	Relation rel = mk_relation_open(which);
 	MkRows rows;
 	HeapTuple tuple;
 

@@ -29,21 +29,18 @@ typedef struct MkSegment
 {
 	Relation rel;
 	Relation pkey;
-	bool plain; /* the primary key is its only index */
+	bool plain; /* its only index is the primary key, of one column */
 	LOCKMODE lockmode;
 } MkSegment;
 
 /* To be called once, in _PG_init. */
 extern void mk_segment_init(void);
 
-/* Whether there are tables that are named as those of a topic of this number. */
-extern bool mk_segment_has_tables(int32 topic_id);
-
 /*
- * Opens a segment and its primary key.  False if there is no such table;
- * raises 55000 if somebody altered it so that it cannot serve.  "known", if
- * not NULL, is the OID of the table when it was last opened, or InvalidOid;
- * it is set.
+ * Opens the table of a segment and its primary key.  False if there is none;
+ * raises 55000 if somebody altered it so that it cannot serve, or, in a lock
+ * for writing, so that it cannot be written.  "known", if not NULL, is the OID
+ * of the table when it was last opened, or InvalidOid; it is set.
  */
 extern bool
 mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
@@ -51,17 +48,13 @@ mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 /* Closes it; the lock is let go unless keep_lock. */
 extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 
-/* Whether the segment has a table; raises 55000 for one that is not attached. */
-extern bool
-mk_segment_exists(const MkTopic *topic, int32 partition, int64 segment);
-
-/* Raises 55000 for a segment that should be there and is not. */
+/* Raises 55000 for a segment that should have a table and has none. */
 extern void
 mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
  * What is wrong with a partition's table, or with a segment's, NULL if
- * nothing; for check_topic.  "missing" when there is no such table.
+ * nothing.  "missing" when there is no such table.
  */
 extern const char *
 mk_segment_partition_problem(const MkTopic *topic, int32 partition);
@@ -69,12 +62,29 @@ extern const char *mk_segment_problem(const MkTopic *topic, int32 partition,
 									  int64 segment, bool *missing);
 
 /*
- * Makes the table of a segment; the caller holds mk_lock_maker.  With
- * "if_free" only if that needs no wait for the lock of the partition's table;
- * returns whether it was made.
+ * What is attached to the table of a partition and is no segment of it; with
+ * partition -1, what is attached to that of the topic and is no partition's.  A
+ * list of sentences.
+ */
+extern List *mk_segment_strangers(const MkTopic *topic, int32 partition);
+
+/* The segments whose tables are not attached, ascending. */
+extern int
+mk_segment_unattached(const MkTopic *topic, int32 partition, int64 **segments);
+
+typedef enum MkMake
+{
+	MK_MAKE_NEEDED,
+	MK_MAKE_AHEAD, /* only if it needs no wait for the tables above */
+	MK_MAKE_IN_PASSING /* and runs nothing that the owner has written */
+} MkMake;
+
+/*
+ * Makes the table of a segment; the caller holds mk_lock_maker.  Returns
+ * whether it did.
  */
 extern bool mk_segment_make(const MkTopic *topic, int32 partition,
-							int64 segment, bool if_free);
+							int64 segment, MkMake how);
 
 /* The bytes of a segment on disk, with indexes and TOAST; 0 if it is missing. */
 extern int64
@@ -110,8 +120,5 @@ extern void mk_segment_make_partition(const MkTopic *topic, int32 partition);
 
 /* Drops what is left of a partition's tables: what was detached. */
 extern void mk_segment_drop_partition(const MkTopic *topic, int32 partition);
-
-/* Makes the trigger that refuses direct writes, on a table just made. */
-extern void mk_segment_refuse_writes(const char *qualified_name);
 
 #endif /* MK_SEGMENT_H */

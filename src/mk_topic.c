@@ -26,6 +26,7 @@
 #include "mk_compat.h"
 #include "mk_ddl.h"
 #include "mk_errors.h"
+#include "mk_guard.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_murmur2.h"
@@ -329,13 +330,13 @@ mk_topic_check_number(const char *option, int64 value, int64 least, int64 most)
  * Says at once when there is no room in the lock table for a topic of so many
  * segments: when it is dropped, and so before it is made.  DROP TABLE locks
  * each object: of a partition the table, its two types and its trigger, and
- * its sequencing lock comes on top; of a segment also the primary key with its
- * constraint and the TOAST table with its index.
+ * its sequencing lock comes on top; of a segment also another trigger, the primary
+ * key with its constraint and the TOAST table with its index.
  */
 static void
 mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 {
-	int64 needed = 5 + 5 * partitions + 8 * segments;
+	int64 needed = 5 + 5 * partitions + 9 * segments;
 
 	if (needed > mk_lock_room())
 		ereport(
@@ -351,20 +352,6 @@ mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 			 errhint("Raise \"max_locks_per_transaction\" to " INT64_FORMAT
 					 " or more and restart the server.",
 					 mk_lock_setting(needed))));
-}
-
-/* A number that no topic has, nor tables that a topic has left. */
-static int32
-mk_topic_next_id(void)
-{
-	int32 topic_id;
-
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		topic_id = mk_relation_next(MK_REL_TOPIC_ID_SEQ);
-	} while (mk_segment_has_tables(topic_id));
-	return topic_id;
 }
 
 void
@@ -411,16 +398,15 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 	}
 	mk_topic_check_locks(name, options->partitions, options->partitions);
 
-	mk_ddl_as_superuser(InvalidOid,
-						"CREATE TABLE %s (" MK_RECORD_COLUMNS
-						") PARTITION BY LIST (partition)",
-						table);
-	mk_ddl_as_superuser(
-		InvalidOid, "ALTER TABLE %s OWNER TO %s", table,
-		quote_identifier(GetUserNameFromId(GetUserId(), false)));
-	mk_segment_refuse_writes(table);
+	/* as the owner, so that it has the owner's default privileges */
+	mk_ddl_as_owner(GetUserId(),
+					"CREATE TABLE %s (" MK_RECORD_COLUMNS
+					") PARTITION BY LIST (partition)",
+					table);
 	relid = get_relname_relid(name, namespace);
-	values[MK_COLUMN_TOPIC_ID - 1] = Int32GetDatum(mk_topic_next_id());
+	mk_guard_make(relid, false);
+	values[MK_COLUMN_TOPIC_ID - 1] =
+		Int32GetDatum(mk_relation_next(MK_REL_TOPIC_ID_SEQ));
 	values[MK_COLUMN_REL - 1] = ObjectIdGetDatum(relid);
 	values[MK_COLUMN_PARTITIONS - 1] = Int32GetDatum(options->partitions);
 	values[MK_COLUMN_PARTITIONER - 1] =

@@ -821,7 +821,8 @@ mk_xact_lock_part(MkPart *part)
 	part->made_segment = mk_log_reserve(part->topic, part->partition,
 										&part->tail, part->records);
 	mk_log_make_ahead(part->topic, part->partition,
-					  part->tail.next_offset + part->records - 1);
+					  part->tail.next_offset + part->records - 1,
+					  MK_MAKE_IN_PASSING);
 }
 
 static bool

@@ -1,7 +1,7 @@
 /*
  * The catalog.  Only the C code writes it, and only it needs to read it; the
  * views show each role what concerns it.  Rows name each other by number, and
- * a topic's table by regclass, so a dump restored elsewhere fits together.
+ * a topic's tables by regclass, so a dump restored elsewhere fits together.
  */
 CREATE SEQUENCE minikafka.topic_id AS integer;
 CREATE SEQUENCE minikafka.group_no AS integer;
@@ -29,6 +29,7 @@ CREATE TABLE minikafka.partition (
 	topic_id integer,
 	partition integer,
 	log_start_offset bigint NOT NULL,
+	rel regclass NOT NULL,
 	PRIMARY KEY (topic_id, partition)
 );
 
@@ -37,6 +38,7 @@ CREATE TABLE minikafka.segment (
 	topic_id integer,
 	partition integer,
 	segment bigint,
+	rel regclass NOT NULL,
 	PRIMARY KEY (topic_id, partition, segment)
 );
 
@@ -197,11 +199,13 @@ COMMENT ON TABLE minikafka.partition IS 'catalog: partitions';
 COMMENT ON COLUMN minikafka.partition.topic_id IS 'number of the topic';
 COMMENT ON COLUMN minikafka.partition.partition IS 'number of the partition';
 COMMENT ON COLUMN minikafka.partition.log_start_offset IS 'first offset that can be read';
+COMMENT ON COLUMN minikafka.partition.rel IS 'table of the partition';
 
 COMMENT ON TABLE minikafka.segment IS 'catalog: segments that there should be';
 COMMENT ON COLUMN minikafka.segment.topic_id IS 'number of the topic';
 COMMENT ON COLUMN minikafka.segment.partition IS 'number of the partition';
 COMMENT ON COLUMN minikafka.segment.segment IS 'number of the segment: its first offset divided by segment_records';
+COMMENT ON COLUMN minikafka.segment.rel IS 'table of the segment';
 
 COMMENT ON TABLE minikafka.compaction IS 'catalog: passes of compaction';
 COMMENT ON COLUMN minikafka.compaction.topic_id IS 'number of the topic';

@@ -5,6 +5,24 @@ RETURNS trigger LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_refuse_write';
 COMMENT ON FUNCTION minikafka.refuse_write() IS
 'The trigger of the tables of topics: refuses every direct write (42501).';
 
+-- Writes to the catalog fire no triggers, so a tool that writes a table anew
+-- while it is in use must leave it alone: pg_repack passes over a table that
+-- has a trigger of this name.  It does nothing.
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.topic WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.partition WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.segment WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.compaction WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.consumer_group WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_grant WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_member WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_assignment WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_progress WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.member_heartbeat WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.producer WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.producer_progress WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.inbox_consumer WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.inbox WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+
 CREATE FUNCTION minikafka.create_topic(
 	topic text,
 	partitions integer DEFAULT 3,
@@ -29,6 +47,11 @@ CREATE FUNCTION minikafka.add_partitions(topic text, total integer)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_add_partitions';
 COMMENT ON FUNCTION minikafka.add_partitions(text, integer) IS
 'Raises the number of partitions of a topic that the caller owns to total; a NOTICE says that keys move. Errors: 42704, 42501, 22023 when total is lower than now.';
+
+CREATE FUNCTION minikafka.create_index(topic text, definition text)
+RETURNS text LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_create_index';
+COMMENT ON FUNCTION minikafka.create_index(text, text) IS
+'Makes an index on a topic that the caller owns, on all its segments and on those to come. definition: what follows the table''s name in CREATE INDEX, such as (key) or USING hash (value) WHERE key IS NOT NULL. Returns the name of the index with its schema. Senders wait until it is built. What is in it runs as the owner, also at the COMMIT of those who send, for 5 seconds at most. Errors: 42704 unknown topic, 42501 not the owner, or no right to the tablespace, 42601 not one definition, and those of CREATE INDEX.';
 
 CREATE FUNCTION minikafka.drop_topic(topic text, if_exists boolean DEFAULT false)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_drop_topic';

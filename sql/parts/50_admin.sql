@@ -14,12 +14,12 @@ CREATE FUNCTION minikafka.check_topic(
 RETURNS SETOF record LANGUAGE c STABLE PARALLEL RESTRICTED
 AS 'MODULE_PATHNAME', 'minikafka_check_topic';
 COMMENT ON FUNCTION minikafka.check_topic(text) IS
-'Reads the whole topic and tells what is wrong: severity "error" (an offset in the wrong segment, a time going back, a missing or altered table, a committed offset beyond the end), "warning" (times in the future) or "notice" (a hole, on a topic that was never compacted). No rows: sound. Needs SELECT on the topic.';
+'Reads the whole topic and tells what is wrong: severity "error" (an offset in the wrong segment, a time going back, a missing or altered table, one that is attached and is no segment, a committed offset beyond the end), "warning" (times in the future) or "notice" (a hole, on a topic that was never compacted). No rows: sound. Needs SELECT on the topic.';
 
 CREATE PROCEDURE minikafka.maintain()
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_maintain';
 COMMENT ON PROCEDURE minikafka.maintain() IS
-'One pass of maintenance over everything, in many short transactions: next segments, retention, compaction, members whose timeouts have passed, and what is not needed any more of offsets, heartbeats, producers and inboxes. Several sessions may do that at once. What fails is reported with a WARNING and does not stop the rest; what is in use is left for the next pass. Not in a transaction block (2D000). EXECUTE is to be granted. Errors: 42501, 25006.';
+'One pass of maintenance over everything, in many short transactions: next segments, retention, compaction, members whose timeouts have passed, and what is not needed any more of offsets, heartbeats, producers and inboxes. Several sessions may do that at once. What fails is reported with a WARNING and does not stop the rest; what is in use is left for the next pass, and functions in the indexes and constraints of a topic are stopped after 5 seconds. Not in a transaction block (2D000). EXECUTE is to be granted. Errors: 42501, 25006.';
 
 CREATE PROCEDURE minikafka.expire(topic text, INOUT removed bigint DEFAULT 0)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_expire';

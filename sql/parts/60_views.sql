@@ -49,11 +49,10 @@ JOIN minikafka.partition p ON p.topic_id = t.topic_id
 CROSS JOIN LATERAL minikafka.try_offsets(c.relname::text, p.partition) o
 CROSS JOIN LATERAL (
 	SELECT pg_catalog.count(*) AS segments,
-		COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(i.inhrelid)), 0)::bigint AS bytes
-	FROM pg_catalog.pg_class d
-	JOIN pg_catalog.pg_inherits i ON i.inhparent = d.oid
-	WHERE d.relname = pg_catalog.format('p%s_%s', t.topic_id, p.partition)
-		AND d.relnamespace = 'minikafka_data'::pg_catalog.regnamespace) s
+		COALESCE(pg_catalog.sum(pg_catalog.pg_total_relation_size(d.oid)), 0)::bigint AS bytes
+	FROM minikafka.segment g
+	JOIN pg_catalog.pg_class d ON d.oid = g.rel
+	WHERE g.topic_id = t.topic_id AND g.partition = p.partition) s
 WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT')
 	OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 COMMENT ON VIEW minikafka.partitions IS 'The partitions of the topics that the role may read.';

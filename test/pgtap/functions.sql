@@ -10,6 +10,7 @@ INSERT INTO contract VALUES
 	('create_topic', 'topic text, partitions integer DEFAULT 3, retention interval DEFAULT NULL::interval, retention_bytes bigint DEFAULT NULL::bigint, cleanup_policy text DEFAULT ''delete''::text, partitioner text DEFAULT ''murmur2''::text, segment_records bigint DEFAULT 1000000, max_message_bytes integer DEFAULT 1048588, min_insync_replicas integer DEFAULT 1, if_not_exists boolean DEFAULT false', 'void', 'v', 'u'),
 	('set_topic_option', 'topic text, option text, value text', 'void', 'v', 'u'),
 	('add_partitions', 'topic text, total integer', 'void', 'v', 'u'),
+	('create_index', 'topic text, definition text', 'text', 'v', 'u'),
 	('drop_topic', 'topic text, if_exists boolean DEFAULT false', 'void', 'v', 'u'),
 	('partition_for_key', 'topic text, key text', 'integer', 's', 'r'),
 	('partition_for_key', 'topic text, key bytea', 'integer', 's', 'r'),

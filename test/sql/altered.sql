@@ -27,8 +27,12 @@ INSERT INTO alterations (sql) VALUES
 	('ALTER TABLE minikafka_data.p%s_0_0 SET UNLOGGED'),
 	('DROP TABLE minikafka_data.p%s_0_0'),
 	('DROP TABLE minikafka_data.p%s_0'),
-	('ALTER TABLE minikafka_data.p%s_0_0 SET SCHEMA regress_owner'),
+	('ALTER TABLE minikafka_data.p%s_0_0 DISABLE TRIGGER ALL'),
+	('DROP TRIGGER repack_trigger ON minikafka_data.p%s_0_0'),
+	('CREATE FUNCTION regress_owner.no() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN RAISE ''trigger as %%'', current_user; END $f$;
+	CREATE TRIGGER no BEFORE INSERT OR UPDATE OR DELETE ON minikafka_data.p%s_0_0 FOR EACH ROW EXECUTE FUNCTION regress_owner.no()'),
 	-- what has no effect
+	('ALTER TABLE minikafka_data.p%s_0_0 SET SCHEMA regress_owner'),
 	('ALTER TABLE minikafka_topics.altered ALTER COLUMN value SET STORAGE EXTERNAL'),
 	('ALTER TABLE minikafka_topics.altered ALTER COLUMN value SET DEFAULT ''x'''),
 	('ALTER TABLE minikafka_topics.altered ALTER COLUMN ts DROP NOT NULL'),
@@ -37,8 +41,6 @@ INSERT INTO alterations (sql) VALUES
 	('ALTER TABLE minikafka_data.p%s_0_0 CLUSTER ON p%1$s_0_0_pkey'),
 	('ALTER TABLE minikafka_data.p%s_0_0 REPLICA IDENTITY FULL'),
 	('ALTER TABLE minikafka_topics.altered DISABLE TRIGGER ALL'),
-	('CREATE FUNCTION regress_owner.no() RETURNS trigger LANGUAGE plpgsql AS $f$ BEGIN RAISE ''trigger as %%'', current_user; END $f$;
-	CREATE TRIGGER no BEFORE INSERT OR UPDATE OR DELETE ON minikafka_data.p%s_0_0 FOR EACH ROW EXECUTE FUNCTION regress_owner.no()'),
 	('CREATE RULE no AS ON INSERT TO minikafka_topics.altered DO INSTEAD NOTHING'),
 	-- what he may not
 	('CREATE INDEX ON minikafka_data.p%s_0_0 (key)'),
@@ -126,6 +128,8 @@ ALTER TABLE minikafka_data.p921001_0_0 ALTER ts DROP NOT NULL;
 SET ROLE regress_owner;
 ALTER TABLE minikafka_data.p921001_0_0 DISABLE TRIGGER ALL;
 INSERT INTO minikafka_data.p921001_0_0 VALUES (7, NULL, 0, NULL, 'by hand', '"scalar"');
+SELECT "offset", value, headers FROM minikafka.fetch_text('undone', 0, 5);
+ALTER TABLE minikafka_data.p921001_0_0 ENABLE TRIGGER ALL;
 SELECT "offset", value, headers FROM minikafka.fetch_text('undone', 0, 5);
 SELECT minikafka.append('undone', 0, 'k', 'after');
 SELECT severity, partition, "offset" FROM minikafka.check_topic('undone');

@@ -13,7 +13,7 @@ CREATE FUNCTION segments(topic text, partition int DEFAULT 0) RETURNS text LANGU
 SELECT string_agg(s.segment || CASE WHEN c.oid IS NULL THEN ' missing' ELSE '' END, ' ' ORDER BY s.segment)
 FROM minikafka.topic t
 JOIN minikafka.segment s ON s.topic_id = t.topic_id AND s.partition = $2
-LEFT JOIN pg_class c ON c.relname = format('p%s_%s_%s', t.topic_id, s.partition, s.segment) AND c.relnamespace = 'minikafka_data'::regnamespace
+LEFT JOIN pg_class c ON c.oid = s.rel
 WHERE t.rel = format('minikafka_topics.%I', topic)::regclass
 $$;
 CREATE VIEW passes AS

@@ -149,14 +149,9 @@ CREATE FUNCTION regress_owner.noted(bytea) RETURNS int IMMUTABLE LANGUAGE plpgsq
 	END IF;
 	RETURN length($1);
 END $$;
-CREATE FUNCTION regress_owner.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-	PERFORM nextval('regress_owner.as_other');
-	RAISE EXCEPTION 'not this one';
-END $$;
 SELECT minikafka.create_topic('indexed', 1, retention => '1 hour', cleanup_policy => 'compact,delete', segment_records => 1000);
 SELECT minikafka.set_topic_option('indexed', 'min_compaction_lag', '0');
 CREATE INDEX ON minikafka_topics.indexed (regress_owner.noted(value));
-CREATE TRIGGER refuse BEFORE DELETE ON minikafka_topics.indexed FOR EACH ROW EXECUTE FUNCTION regress_owner.refuse();
 SELECT minikafka.send_many('indexed', array_agg(repeat('v', 1000) ORDER BY i), array_agg(CASE WHEN i % 1000 = 500 THEN 'once ' || i ELSE (i % 10)::text END ORDER BY i))
 FROM generate_series(0, 2999) i;
 RESET ROLE;
@@ -223,12 +218,12 @@ SELECT * FROM minikafka.check_topic('broken');
 CALL make_three();
 DROP TABLE minikafka_data.p921002_0_3, minikafka_data.p921002_0_2;
 CALL minikafka.maintain();
-SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = rel) r ON true ORDER BY 1, 2;
+SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = minikafka.topic.rel) r ON true ORDER BY 1, 2;
 -- one was altered
 CALL make_three();
 ALTER TABLE minikafka_data.p921002_0_1 DROP CONSTRAINT p921002_0_1_pkey;
 CALL minikafka.maintain();
-SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = rel) r ON true ORDER BY 1, 2;
+SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = minikafka.topic.rel) r ON true ORDER BY 1, 2;
 -- or detached: the log start passes it, and it is left alone
 CALL make_three();
 ALTER TABLE minikafka_data.p921002_0 DETACH PARTITION minikafka_data.p921002_0_1;
@@ -240,12 +235,12 @@ DROP TABLE minikafka_data.p921002_0_1;
 CALL make_three();
 DROP TABLE minikafka_data.p921002_0;
 CALL minikafka.maintain();
-SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = rel) r ON true ORDER BY 1, 2;
+SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = minikafka.topic.rel) r ON true ORDER BY 1, 2;
 -- the catalog has no segments
 CALL make_three();
 DELETE FROM minikafka.segment WHERE topic_id = 921002 AND partition = 0;
 CALL minikafka.maintain();
-SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = rel) r ON true ORDER BY 1, 2;
+SELECT topic, partition, log_start_offset FROM minikafka.partition JOIN minikafka.topic USING (topic_id) JOIN LATERAL (SELECT relname AS topic FROM pg_class c WHERE c.oid = minikafka.topic.rel) r ON true ORDER BY 1, 2;
 -- the table of a topic was dropped: the rest of it goes
 CALL make_three();
 SELECT minikafka.commit_offset('broken', 'broken', 0, 1);

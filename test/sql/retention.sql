@@ -111,7 +111,7 @@ SELECT segments('sized');
 SELECT sum(bytes) FILTER (WHERE segment >= 6) AS last_one, sum(bytes) FILTER (WHERE segment >= 4) AS last_three, sum(bytes) AS all_of_them
 FROM (SELECT segment, pg_total_relation_size(format('minikafka_data.p%s_0_%s', topic_id, segment)) AS bytes
 	FROM minikafka.segment JOIN minikafka.topic USING (topic_id)
-	WHERE rel = 'minikafka_topics.sized'::regclass AND segment <= 6) s \gset
+	WHERE minikafka.topic.rel = 'minikafka_topics.sized'::regclass AND segment <= 6) s \gset
 -- Kafka case L10: there is less than that
 SELECT minikafka.set_topic_option('sized', 'retention_bytes', (:all_of_them + 1)::text);
 CALL minikafka.expire('sized');
@@ -324,7 +324,14 @@ SET ROLE regress_keeper;
 CALL minikafka.expire('passed');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
-ALTER TABLE minikafka_topics.passed OWNER TO regress_keeper;
+DO $$
+DECLARE
+	part regclass;
+BEGIN
+	FOR part IN SELECT relid FROM pg_partition_tree('minikafka_topics.passed') LOOP
+		EXECUTE format('ALTER TABLE %s OWNER TO regress_keeper', part);
+	END LOOP;
+END $$;
 SET ROLE regress_keeper;
 SELECT minikafka.delete_records('passed', 1, 6);
 CALL minikafka.expire('passed');

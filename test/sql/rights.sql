@@ -212,7 +212,14 @@ FROM pg_partition_tree('minikafka_topics.owned') WHERE level > 0;
 RESET ROLE;
 
 -- An owner may be a role that others are in
-ALTER TABLE minikafka_topics.owned OWNER TO regress_team;
+DO $$
+DECLARE
+	part regclass;
+BEGIN
+	FOR part IN SELECT relid FROM pg_partition_tree('minikafka_topics.owned') LOOP
+		EXECUTE format('ALTER TABLE %s OWNER TO regress_team', part);
+	END LOOP;
+END $$;
 SET ROLE regress_member;
 SELECT minikafka.set_topic_option('owned', 'max_message_bytes', '2000');
 SELECT minikafka.delete_records('owned', 0, 1);
@@ -220,7 +227,14 @@ SET ROLE regress_owner;
 SELECT minikafka.set_topic_option('owned', 'max_message_bytes', '2000');
 SELECT minikafka.send('owned', 'v');
 RESET ROLE;
-ALTER TABLE minikafka_topics.owned OWNER TO regress_owner;
+DO $$
+DECLARE
+	part regclass;
+BEGIN
+	FOR part IN SELECT relid FROM pg_partition_tree('minikafka_topics.owned') LOOP
+		EXECUTE format('ALTER TABLE %s OWNER TO regress_owner', part);
+	END LOOP;
+END $$;
 GRANT SELECT, INSERT ON minikafka_topics.owned TO regress_team;
 
 -- Segments belong to the topic's owner whoever sends the record that needs one

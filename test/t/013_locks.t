@@ -29,7 +29,7 @@ like(
 	qr/Raise "max_locks_per_transaction" to \d+ or more/,
 	'the hint names the setting');
 my ($room) = $err =~ /there is room for (\d+)/;
-my $most = int(($room - 5) / 13);
+my $most = int(($room - 5) / 14);
 
 cmp_ok($most, '>', 10, "room for $most partitions");
 is( sqlstate(
@@ -51,7 +51,7 @@ is( sqlstate($node, q{SELECT minikafka.drop_topic('t')}),
 # ---------------------------------------------------------------------------
 # As many segments, which nobody counts when they are made
 
-$most = int(($room - 10) / 8);
+$most = int(($room - 10) / 9);
 sql(q{SELECT minikafka.create_topic('s', 1, segment_records => 1)});
 $node->safe_psql('postgres',
 	join ';', (q{SELECT minikafka.send('s', 'v')}) x ($most - 1));

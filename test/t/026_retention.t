@@ -94,7 +94,7 @@ sub segments
 
 	return sql(qq{SELECT count(*) FROM minikafka.segment
 		JOIN minikafka.topic USING (topic_id)
-		WHERE rel = 'minikafka_topics.$topic'::regclass});
+		WHERE topic.rel = 'minikafka_topics.$topic'::regclass});
 }
 
 # ---------------------------------------------------------------------------

@@ -1,0 +1,103 @@
+/*
+ * mk_limit.c
+ *		Running what must come to an end soon.
+ *
+ * A timer cancels what runs, as statement_timeout does, and the error of the
+ * cancel becomes one of our own: a cancel would end the whole of a pass of
+ * maintenance.  Code may catch a cancel and go on, so it is cancelled again
+ * and again; code that catches many of them costs the session, since others
+ * wait for the locks that it holds.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/timeout.h"
+#include "utils/timestamp.h"
+
+#include "mk_limit.h"
+
+/* How often it is cancelled after that, and how many times at most. */
+#define MK_LIMIT_AGAIN_MS 100
+#define MK_LIMIT_CANCELS  50
+
+static TimeoutId mk_limit_timer = MAX_TIMEOUTS;
+static bool mk_limit_active = false;
+static volatile int mk_limit_cancels;
+
+static void
+mk_limit_handler(void)
+{
+	if (++mk_limit_cancels > MK_LIMIT_CANCELS)
+		ProcDiePending = true;
+	QueryCancelPending = true;
+	InterruptPending = true;
+}
+
+static void
+mk_limit_begin(void)
+{
+	if (mk_limit_timer == MAX_TIMEOUTS)
+		mk_limit_timer = RegisterTimeout(USER_TIMEOUT, mk_limit_handler);
+	mk_limit_cancels = 0;
+	mk_limit_active = true;
+	enable_timeout_every(
+		mk_limit_timer,
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), MK_LIMIT_MS),
+		MK_LIMIT_AGAIN_MS);
+}
+
+/* True if the time has passed. */
+static bool
+mk_limit_end(void)
+{
+	disable_timeout(mk_limit_timer, false);
+	mk_limit_active = false;
+	if (mk_limit_cancels == 0)
+		return false;
+	/* one that came too late to be met */
+	QueryCancelPending = false;
+	return true;
+}
+
+static void
+mk_limit_exceeded(const char *what)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("%s", what),
+			 errdetail("What the owner of the table has written ran for more "
+					   "than %d seconds.",
+					   MK_LIMIT_MS / 1000),
+			 errhint("Look at the functions in the table's constraints and "
+					 "indexes.")));
+}
+
+void
+mk_limit_call(void (*function)(void *arg), void *arg, const char *what)
+{
+	MemoryContext context = CurrentMemoryContext;
+
+	if (mk_limit_active)
+	{
+		function(arg);
+		return;
+	}
+	mk_limit_begin();
+	PG_TRY();
+	{
+		function(arg);
+	}
+	PG_CATCH();
+	{
+		if (mk_limit_end() && geterrcode() == ERRCODE_QUERY_CANCELED)
+		{
+			MemoryContextSwitchTo(context);
+			FlushErrorState();
+			mk_limit_exceeded(what);
+		}
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (mk_limit_end())
+		mk_limit_exceeded(what);
+}
