@@ -7,7 +7,9 @@
 #define MK_COMPAT_H
 
 #include "access/genam.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace_d.h"
+#include "common/jsonapi.h"
 #include "executor/executor.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -80,6 +82,38 @@ mk_vxid_get_xid(VirtualTransactionId vxid)
 		return InvalidTransactionId;
 	return xid;
 #undef MK_PROC_LXID
+}
+
+/* Whether a CHECK constraint is one: from 18 on it may be NOT ENFORCED. */
+static inline bool
+mk_constraint_is_enforced(Form_pg_constraint form)
+{
+#if PG_VERSION_NUM >= 180000
+	return form->conenforced;
+#else
+	return true;
+#endif
+}
+
+static inline bool
+mk_check_is_enforced(const ConstrCheck *check)
+{
+#if PG_VERSION_NUM >= 180000
+	return check->ccenforced;
+#else
+	return true;
+#endif
+}
+
+/* A lexer that also looks into the escapes of strings. */
+static inline JsonLexContext *
+mk_json_lex_context(char *json, int length, int encoding)
+{
+#if PG_VERSION_NUM >= 170000
+	return makeJsonLexContextCstringLen(NULL, json, length, encoding, true);
+#else
+	return makeJsonLexContextCstringLen(json, length, encoding, true);
+#endif
 }
 
 /* The number of this process, below MaxBackends. */

@@ -56,7 +56,8 @@ typedef struct MkLook
 	/* what was found */
 	const MkSource *source; /* being read */
 	int64 next;
-	bool refused; /* by the sink */
+	bool refused; /* its next record, by the sink */
+	bool any_refused;
 	bool full;
 	int64 found;
 	int64 bytes;
@@ -202,6 +203,7 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 
 	look->source = s;
 	look->next = start;
+	look->refused = false;
 	while (!mk_log_try_read(s->topic, partition, start,
 							look->poll->max_records - look->found, PG_INT64_MAX,
 							snapshot, mk_look_take, look))
@@ -218,9 +220,10 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	}
 
 	/*
-	 * What cannot be decoded is to come first the next time, so that the error
-	 * is seen: it keeps its turn.
+	 * What cannot be decoded is to come first the next time, so that it is told
+	 * in each call: it keeps its turn.
 	 */
+	look->any_refused |= look->refused;
 	if (look->next > start || reset)
 		mk_consumer_polled(look->group, look->member, s->assignment, s->topic,
 						   &s->position, look->next,
@@ -243,7 +246,7 @@ mk_look(MkLook *look, Snapshot snapshot)
 	mk_look_begin(look, look->poll->group_id, look->poll->member_id);
 	for (int i = 0; i < look->nsources; i++)
 		turn = Max(turn, look->sources[i].position.turn);
-	for (int i = 0; i < look->nsources && !look->full && !look->refused &&
+	for (int i = 0; i < look->nsources && !look->full &&
 		 look->found < look->poll->max_records;
 		 i++)
 		mk_look_read(look, &look->sources[i], snapshot, ++turn);
@@ -289,7 +292,7 @@ mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
 			PushActiveSnapshot(GetLatestSnapshot());
 			mk_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
-			go_on = look->found == 0 && !look->due &&
+			go_on = look->found == 0 && !look->any_refused && !look->due &&
 				(look->is_late || mk_poll_sleep(&round, until));
 		}
 	}
@@ -314,8 +317,8 @@ mk_poll(const MkPoll *poll)
 	MemoryContext old = MemoryContextSwitchTo(context);
 
 	mk_look(&look, GetActiveSnapshot());
-	if (look.found == 0 && !look.due && !IsolationUsesXactSnapshot() &&
-		poll->max_wait > 0)
+	if (look.found == 0 && !look.any_refused && !look.due &&
+		!IsolationUsesXactSnapshot() && poll->max_wait > 0)
 		mk_poll_wait(&look, context, GetCurrentTimestamp() + poll->max_wait);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

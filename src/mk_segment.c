@@ -33,6 +33,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "mk_contract.h"
 #include "mk_ddl.h"
 #include "mk_guc.h"
 #include "mk_segment.h"
@@ -318,6 +319,8 @@ mk_segment_problem(const MkTopic *topic, int32 partition, int64 segment,
 	*missing = rel == NULL;
 	if (rel != NULL)
 		(void) mk_segment_check(rel, &altered);
+	if (rel != NULL && altered == NULL)
+		altered = mk_contract_segment_problem(topic, rel);
 	problem = mk_problem_of(
 		rel,
 		psprintf("p%d_%d_" INT64_FORMAT, topic->topic_id, partition, segment),

@@ -12,18 +12,7 @@
 #include "utils/relcache.h"
 
 #include "mk_catalog.h"
-
-/* The columns of a segment, and of all tables above it */
-enum
-{
-	Anum_record_offset = 1,
-	Anum_record_ts,
-	Anum_record_partition,
-	Anum_record_key,
-	Anum_record_value,
-	Anum_record_headers,
-	Natts_record = Anum_record_headers
-};
+#include "mk_record.h"
 
 typedef struct MkSegment
 {

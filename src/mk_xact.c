@@ -8,7 +8,8 @@
  * says where each subtransaction's began, as async.c does for its
  * notifications; a level is made when a subtransaction first notes something.
  *
- * At commit (XACT_EVENT_PRE_COMMIT), in three passes:
+ * At commit (XACT_EVENT_PRE_COMMIT), before any lock is taken, records are
+ * checked again whose topic's contract has changed.  Then in three passes:
  *
  * 1. Lock and check everything: the notes' locks, then the sequencing locks of
  *	  the touched partitions, each in ascending order, so that two
@@ -33,12 +34,14 @@
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
 #include "mk_clock.h"
+#include "mk_contract.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_xact.h"
@@ -74,6 +77,11 @@ typedef struct MkTouched
 	int32 sticky; /* -1: not chosen yet */
 	int npartitions;
 	int *part; /* index into parts, -1: not touched */
+
+	/* the last contract that records were checked against, NULL for none */
+	MkContract *contract;
+	bool sent;
+	bool recheck; /* some were checked against another one */
 } MkTouched;
 
 typedef struct MkNoteKey
@@ -419,9 +427,39 @@ mk_xact_is_appended(const MkStream *stream)
 		mk_pending->parts[stream->part].append_level > 0;
 }
 
-void
-mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
-			 MkStream *stream, int64 sequence)
+/*
+ * Sees to the contract of a topic as it is now; records that were checked
+ * against another one are to be checked again.
+ */
+static void
+mk_xact_get_contract(MkTouched *t)
+{
+	uint64 version;
+
+	if (likely(t->topic->valid && !t->topic->has_contract &&
+			   t->contract == NULL))
+		return;
+	version = mk_contract_version(t->contract);
+	mk_contract_get(t->topic, &t->contract);
+	if (t->sent && mk_contract_version(t->contract) != version)
+		t->recheck = true;
+}
+
+static void
+mk_xact_check_record(MkTopic *topic, int32 partition, const MkRecord *record)
+{
+	MkTouched *t = mk_xact_touch(mk_xact_pending(), topic);
+
+	mk_xact_get_contract(t);
+	if (unlikely(t->contract != NULL))
+		mk_contract_check(t->contract, partition, record);
+	t->sent = true;
+}
+
+/* Puts a record that was checked into the buffer. */
+static void
+mk_xact_put(MkTopic *topic, int32 partition, const MkRecord *record,
+			MkStream *stream, int64 sequence)
 {
 	MkPending *p = mk_xact_pending();
 	MkLevel *level = p->level;
@@ -481,7 +519,19 @@ mk_xact_count(MkPending *p, int part)
 	return n;
 }
 
-int64
+void
+mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
+			 MkStream *stream, int64 sequence)
+{
+	mk_xact_check_record(topic, partition, record);
+	mk_xact_put(topic, partition, record, stream, sequence);
+}
+
+/*
+ * The offset that the next record will have.  Takes the sequencing lock, to the
+ * end of the transaction.
+ */
+static int64
 mk_xact_next_offset(MkTopic *topic, int32 partition)
 {
 	MkPending *p = mk_xact_pending();
@@ -509,6 +559,19 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 		p->parts[part].append_level = p->level->nesting;
 	}
 	return p->parts[part].append_tail.next_offset + mk_xact_count(p, part);
+}
+
+int64
+mk_xact_append(MkTopic *topic, int32 partition, const MkRecord *record,
+			   MkStream *stream, int64 sequence)
+{
+	int64 offset;
+
+	/* first, since it may run what the owner wrote */
+	mk_xact_check_record(topic, partition, record);
+	offset = mk_xact_next_offset(topic, partition);
+	mk_xact_put(topic, partition, record, stream, sequence);
+	return offset;
 }
 
 /* ---------------------------------------------------------------------------
@@ -696,6 +759,87 @@ mk_xact_lock_part(MkPart *part)
 					  part->tail.next_offset + part->records - 1);
 }
 
+/* A walk through the buffer */
+typedef struct MkWalk
+{
+	int64 position;
+	int v; /* the next range of void records */
+} MkWalk;
+
+/* The next record that is not void; false at the end. */
+static bool
+mk_walk_next(MkPending *p, MkWalk *walk, TupleTableSlot *slot)
+{
+	while (tuplestore_gettupleslot(p->buffer, true, false, slot))
+	{
+		int64 position = walk->position++;
+
+		while (walk->v < p->nvoid && position >= p->voids[walk->v].end)
+			walk->v++;
+		if (walk->v < p->nvoid && position >= p->voids[walk->v].first)
+			continue;
+		slot_getallattrs(slot);
+		return true;
+	}
+	return false;
+}
+
+/* The record that lies in a slot of the buffer, and its part. */
+static MkPart *
+mk_xact_record(MkPending *p, const TupleTableSlot *slot, MkRecord *r)
+{
+	const Datum *values = slot->tts_values;
+	const bool *nulls = slot->tts_isnull;
+
+	r->key = values[Anum_record_key - 1];
+	r->key_isnull = nulls[Anum_record_key - 1];
+	r->value = values[Anum_record_value - 1];
+	r->value_isnull = nulls[Anum_record_value - 1];
+	r->headers = values[Anum_record_headers - 1];
+	r->headers_isnull = nulls[Anum_record_headers - 1];
+	return &p->parts[DatumGetInt32(values[Anum_record_partition - 1])];
+}
+
+/*
+ * Checks records again whose topic's contract is another than it was.  Holds no
+ * lock that anybody waits for, since it runs what owners wrote.
+ */
+static void
+mk_xact_recheck(MkPending *p)
+{
+	bool recheck = false;
+	TupleTableSlot *slot;
+	MkWalk walk = {0};
+	ListCell *lc;
+
+	if (p->nrecords == 0)
+		return;
+	AcceptInvalidationMessages();
+	foreach (lc, p->touched)
+	{
+		MkTouched *t = lfirst(lc);
+
+		mk_xact_get_contract(t);
+		recheck |= t->recheck && t->contract != NULL;
+	}
+	if (likely(!recheck))
+		return;
+
+	slot = MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsMinimalTuple);
+	tuplestore_rescan(p->buffer);
+	while (mk_walk_next(p, &walk, slot))
+	{
+		MkRecord record;
+		MkPart *part = mk_xact_record(p, slot, &record);
+		MkTouched *t = mk_xact_touch(p, part->topic);
+
+		CHECK_FOR_INTERRUPTS();
+		if (t->recheck && t->contract != NULL)
+			mk_contract_check(t->contract, part->partition, &record);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
 /*
  * Pass 2, for the records.  One walk through the buffer; each batch is dealt
  * out to the partitions.
@@ -709,8 +853,7 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	MkRecord *run;
 	int nslots = 0;
 	int room = (int) Min(p->nrecords, MK_APPEND_BATCH);
-	int64 position = 0;
-	int v = 0;
+	MkWalk walk = {0};
 	bool more = true;
 	TimestampTz now = mk_clock_now();
 
@@ -722,7 +865,8 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	{
 		parts[i]->next_offset = parts[i]->tail.next_offset;
 		parts[i]->appender = mk_log_append_begin(
-			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now);
+			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now,
+			mk_xact_touch(p, parts[i]->topic)->contract);
 	}
 
 	tuplestore_rescan(p->buffer);
@@ -745,19 +889,9 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 				slots[nslots++] = MakeSingleTupleTableSlot(mk_record_desc(),
 														   &TTSOpsMinimalTuple);
 			slot = slots[n];
-			more = tuplestore_gettupleslot(p->buffer, true, false, slot);
+			more = mk_walk_next(p, &walk, slot);
 			if (!more)
 				break;
-			while (v < p->nvoid && position >= p->voids[v].end)
-				v++;
-			if (v < p->nvoid && position >= p->voids[v].first)
-			{
-				position++;
-				continue;
-			}
-			position++;
-
-			slot_getallattrs(slot);
 			stream = NULL;
 			if (!slot->tts_isnull[Anum_record_ts - 1])
 			{
@@ -768,17 +902,8 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 				if (stream->repeated > 0 && sequence <= stream->through)
 					continue;
 			}
-			records[n].key = slot->tts_values[Anum_record_key - 1];
-			records[n].key_isnull = slot->tts_isnull[Anum_record_key - 1];
-			records[n].value = slot->tts_values[Anum_record_value - 1];
-			records[n].value_isnull = slot->tts_isnull[Anum_record_value - 1];
-			records[n].headers = slot->tts_values[Anum_record_headers - 1];
-			records[n].headers_isnull =
-				slot->tts_isnull[Anum_record_headers - 1];
+			part = mk_xact_record(p, slot, &records[n]);
 			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
-
-			part = &p->parts[DatumGetInt32(
-				slot->tts_values[Anum_record_partition - 1])];
 			part->next_offset++;
 			if (stream != NULL)
 				stream->placed(stream, sequence, part->next_offset - 1);
@@ -958,6 +1083,7 @@ mk_xact_pre_commit(MkPending *p)
 	PushActiveSnapshot(GetTransactionSnapshot());
 
 	mk_xact_check_buffer(p);
+	mk_xact_recheck(p);
 	mk_xact_order_notes(p);
 	for (int i = 0; i < p->nnotes; i++)
 		if (p->notes[i].key.kind->lock != NULL)

@@ -22,7 +22,8 @@ CREATE TABLE minikafka.topic (
 	retention_bytes bigint,
 	delete_retention interval,
 	min_compaction_lag interval,
-	created_at timestamptz NOT NULL
+	created_at timestamptz NOT NULL,
+	value_format text NOT NULL
 );
 
 CREATE TABLE minikafka.partition (

@@ -11,7 +11,7 @@ CREATE FUNCTION minikafka.send(
 	epoch integer DEFAULT NULL)
 RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_text';
 COMMENT ON FUNCTION minikafka.send(text, text, text, jsonb, integer, text, bigint, integer) IS
-'Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
+'Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 23502, 23514, 22021 or 22P02 not as the topic''s NOT NULL, CHECK or value_format want it, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
 
 CREATE FUNCTION minikafka.send(
 	topic text,
@@ -24,7 +24,7 @@ CREATE FUNCTION minikafka.send(
 	epoch integer DEFAULT NULL)
 RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_jsonb';
 COMMENT ON FUNCTION minikafka.send(text, jsonb, text, jsonb, integer, text, bigint, integer) IS
-'The value is stored as its text. Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
+'The value is stored as its text. Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 23502, 23514, 22021 or 22P02 not as the topic''s NOT NULL, CHECK or value_format want it, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
 
 CREATE FUNCTION minikafka.send(
 	topic text,
@@ -37,7 +37,7 @@ CREATE FUNCTION minikafka.send(
 	epoch integer DEFAULT NULL)
 RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_text';
 COMMENT ON FUNCTION minikafka.send(text, json, text, jsonb, integer, text, bigint, integer) IS
-'The value is stored as its text. Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
+'The value is stored as its text. Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 23502, 23514, 22021 or 22P02 not as the topic''s NOT NULL, CHECK or value_format want it, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
 
 CREATE FUNCTION minikafka.send(
 	topic text,
@@ -50,7 +50,7 @@ CREATE FUNCTION minikafka.send(
 	epoch integer DEFAULT NULL)
 RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_bytea_text';
 COMMENT ON FUNCTION minikafka.send(text, bytea, text, jsonb, integer, text, bigint, integer) IS
-'Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
+'Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 23502, 23514, 22021 or 22P02 not as the topic''s NOT NULL, CHECK or value_format want it, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
 
 CREATE FUNCTION minikafka.send(
 	topic text,
@@ -63,7 +63,7 @@ CREATE FUNCTION minikafka.send(
 	epoch integer DEFAULT NULL)
 RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_bytea';
 COMMENT ON FUNCTION minikafka.send(text, bytea, bytea, jsonb, integer, text, bigint, integer) IS
-'Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
+'Notes a record, which gets its offset and is stored when the transaction commits; returns the partition. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; needs a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Needs INSERT on the topic. Errors: 42704 unknown topic or partition, 42501, 22023 bad headers, 54000 too large, 23502, 23514, 22021 or 22P02 not as the topic''s NOT NULL, CHECK or value_format want it, 25006 read-only; MK045 the sequence is not the next, MK047 the epoch is not the current one, also at COMMIT.';
 
 CREATE FUNCTION minikafka.send_many(
 	topic text,
