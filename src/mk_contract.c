@@ -229,9 +229,9 @@ mk_terms_now(const MkTopic *topic)
  * Compiling
  */
 
-/* 0A000 for what no segment that is made later could have. */
-static void
-mk_contract_columns(const MkTopic *topic, Node *expression, MkTopicCheck *check)
+/* Whether it is about more than mk_contract_check knows. */
+static bool
+mk_contract_needs_row(Node *expression)
 {
 	Bitmapset *columns = NULL;
 	int i = -1;
@@ -241,16 +241,10 @@ mk_contract_columns(const MkTopic *topic, Node *expression, MkTopicCheck *check)
 	{
 		AttrNumber column = i + FirstLowInvalidHeapAttributeNumber;
 
-		if (column == InvalidAttrNumber)
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("constraint \"%s\" of topic \"%s\" refers to whole "
-							"rows",
-							check->name, NameStr(topic->name)),
-					 errhint("Name the columns that it is about.")));
-		check->needs_row |=
-			column < Anum_record_partition || column > Natts_record;
+		if (column < Anum_record_partition || column > Natts_record)
+			return true;
 	}
+	return false;
 }
 
 typedef struct MkCompiling
@@ -299,7 +293,7 @@ mk_contract_compile(const MkTopic *topic, const MkKnownTerms *known)
 					 check->name, NameStr(topic->name));
 		compiling[i].check = check;
 		compiling[i].expression = stringToNode(terms->expressions[i]);
-		mk_contract_columns(topic, compiling[i].expression, check);
+		check->needs_row = mk_contract_needs_row(compiling[i].expression);
 		c->needs_rows |= check->needs_row;
 	}
 	terms->names = NULL;
@@ -432,13 +426,17 @@ mk_contract_check_slot(MkContract *c, TupleTableSlot *slot, bool needs_row)
 					  e.check->failure);
 		c->failed = false;
 		if (!e.holds)
-			ereport(ERROR,
-					(errcode(ERRCODE_CHECK_VIOLATION),
-					 errmsg("record for topic \"%s\" violates check constraint "
-							"\"%s\"",
-							NameStr(c->topic->name), e.check->name),
-					 mk_errtopic(c->topic, PG_DIAG_CONSTRAINT_NAME,
-								 e.check->name)));
+			ereport(
+				ERROR,
+				(errcode(ERRCODE_CHECK_VIOLATION),
+				 errmsg("record for topic \"%s\" violates check constraint "
+						"\"%s\"",
+						NameStr(c->topic->name), e.check->name),
+				 errhint("Table minikafka_topics.%s has the constraint; its "
+						 "owner can change it with ALTER TABLE.",
+						 quote_identifier(NameStr(c->topic->name))),
+				 mk_errtopic(c->topic, PG_DIAG_CONSTRAINT_NAME,
+							 e.check->name)));
 	}
 }
 

@@ -100,6 +100,7 @@ SELECT minikafka.send('late', 'v');
 ALTER TABLE minikafka_topics.late ALTER value SET NOT NULL;
 SELECT minikafka.send('late', 'w');
 COMMIT;
+SELECT minikafka.drop_topic('late'), minikafka.create_topic('late', 1);
 BEGIN;
 SELECT minikafka.send('late', 'v');
 ALTER TABLE minikafka_topics.late ALTER key SET NOT NULL;
@@ -133,18 +134,15 @@ COMMIT;
 BEGIN;
 SELECT minikafka.send('rows', 'too long');
 COMMIT;
-ALTER TABLE minikafka_topics.rows DROP CONSTRAINT few, ADD CONSTRAINT t CHECK (tableoid <> 'minikafka_data.p940005_0_2'::regclass::oid);
+ALTER TABLE minikafka_topics.rows DROP CONSTRAINT few;
+SELECT format('ALTER TABLE minikafka_topics.rows ADD CONSTRAINT t CHECK (tableoid <> %s OR "offset" < 3)', max(oid)) AS alter
+FROM pg_class WHERE relname ~ '^p\d+_0_1$' AND relkind = 'r' \gset
+:alter;
 SELECT minikafka.send('rows', 'd');
 SELECT minikafka.send('rows', 'e');
 SELECT "offset", value FROM minikafka.fetch_text('rows', 0, 0);
 SELECT * FROM minikafka.check_topic('rows');
 SELECT minikafka.drop_topic('rows');
-
--- no later segment could have one of whole rows
-SELECT minikafka.create_topic('whole', 1);
-ALTER TABLE minikafka_topics.whole ADD CONSTRAINT w CHECK (whole IS NOT NULL);
-SELECT pg_temp.try($$SELECT minikafka.send('whole', 'v')$$);
-SELECT minikafka.drop_topic('whole');
 
 -- The owner's code runs as the owner, with a search_path of its own, and cannot
 -- use what is open to the caller; its errors quote nothing
@@ -203,14 +201,14 @@ SELECT setval('minikafka.topic_id', 941000) \gset
 SET ROLE regress_owner;
 SELECT minikafka.create_topic('below', 1, segment_records => 2);
 SELECT minikafka.send('below', 'first');
-ALTER TABLE minikafka_data.p941001_0_0 ALTER key SET NOT NULL;
-SELECT pg_temp.try($$SELECT minikafka.append('below', 0, 'k', 'v')$$);
+ALTER TABLE minikafka_data.p941001_0_0 ALTER value SET NOT NULL;
+SELECT minikafka.append('below', 0, 'k', 'v');
 \set VERBOSITY terse
 SELECT minikafka.send('below', 'v', 'k');
 SELECT * FROM minikafka.check_topic('below');
 -- records are read all the same
 SELECT "offset", value FROM minikafka.fetch_text('below', 0, 0);
-ALTER TABLE minikafka_data.p941001_0_0 ALTER key DROP NOT NULL;
+ALTER TABLE minikafka_data.p941001_0_0 ALTER value DROP NOT NULL;
 ALTER TABLE minikafka_data.p941001_0 ADD CONSTRAINT more CHECK (value IS NOT NULL);
 SELECT minikafka.send('below', 'v', 'k');
 SELECT * FROM minikafka.check_topic('below');
@@ -219,11 +217,8 @@ ALTER TABLE minikafka_topics.below ADD CONSTRAINT more CHECK (value IS NOT NULL)
 SELECT minikafka.send('below', 'v', 'k');
 SELECT minikafka.send('below', NULL::text, 'k');
 SELECT * FROM minikafka.check_topic('below');
--- it stays below, since it was there before
 ALTER TABLE minikafka_topics.below DROP CONSTRAINT more;
-SELECT minikafka.send('below', 'v', 'k');
-ALTER TABLE minikafka_data.p941001_0 DROP CONSTRAINT more;
-SELECT minikafka.send('below', 'w', 'k');
+SELECT minikafka.send('below', NULL::text, 'k');
 \set VERBOSITY default
 SELECT "offset", value FROM minikafka.fetch_text('below', 0, 0);
 SELECT minikafka.drop_topic('below');
@@ -279,10 +274,10 @@ RESET ROLE;
 
 -- is_json() and is_text() are true exactly of what can be read
 SELECT minikafka.create_topic('is', 1, max_message_bytes => 10000000);
-SELECT minikafka.send('is', v) FROM unnest(ARRAY['', '{"a": 1}', 'x', '[1, 2', '"\u00e9"'::bytea, '"\ud83d\ude00"',
-	'"\ud800"', '"\u0000"', '"\u12"', '\xff', '\x22c3a922', '\x7b00', 'true', 'nul', '1 2', '1e131071', '1e131072', '1e-16383', '1e-16384',
-	'1e99999999999', '-0', '01', ' [] ', '{"a": {"a": [{}, null, 1.50]}}', convert_to(repeat('[', 6000) || repeat(']', 6000), 'UTF8'),
-	convert_to(repeat('[', 1000000), 'UTF8'), '\xeda080', '\xc080', '\xf4908080']::bytea[]) v;
+SELECT minikafka.send('is', convert_to(v, 'UTF8')) FROM unnest(ARRAY['', '{"a": 1}', 'x', '[1, 2', '"\u00e9"', '"\ud83d\ude00"',
+	'"\ud800"', '"\u0000"', '"\u12"', '"é"', 'true', 'nul', '1 2', '1e131071', '1e131072', '1e-16383', '1e-16384', '1e99999999999',
+	'-0', '01', ' [] ', '{"a": {"a": [{}, null, 1.50]}}', repeat('[', 500) || repeat(']', 500), repeat('[', 1000000)]) v;
+SELECT minikafka.send('is', v) FROM unnest(ARRAY['\xff', '\x22c3a922', '\x7b00', '\x31', '\xeda080', '\xc080', '\xf4908080']::bytea[]) v;
 CREATE FUNCTION pg_temp.reads(function text, n bigint) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT FROM minikafka.%I(''is'', 0, $1, 1)', function) USING n;
