@@ -55,6 +55,11 @@ is(sqlstate($node, q{SELECT minikafka.send('ck', NULL::text, 'k')}),
 	'23514', 'what a CHECK rules out is refused');
 sql(q{SELECT minikafka.send('ck', '{}', 'k')}) for 1 .. 7;
 sql(q{SELECT minikafka.commit_offset('g', 'ck', 0, 3)});
+# a version that older records do not have, in segments of before and after
+sql(q{SELECT minikafka.create_topic('nv', 1, segment_records => 3)});
+sql(q{SELECT minikafka.send('nv', 'old')}) for 1 .. 4;
+sql(q{ALTER TABLE minikafka_topics.nv ADD CONSTRAINT v2 CHECK (value = 'new') NOT VALID});
+sql(q{SELECT minikafka.send('nv', 'new')}) for 1 .. 4;
 
 my $dump = $node->basedir . '/dump';
 command_ok(
@@ -76,6 +81,18 @@ is( $node->safe_psql(
 my ($status, undef, $err) =
   $node->psql('copy', q{SELECT minikafka.send('ck', 'no JSON')});
 like($err, qr/no valid JSON/, 'and has the contract');
+$node->safe_psql('copy', q{SELECT minikafka.send('nv', 'new')}) for 1 .. 4;
+($status, undef, $err) =
+  $node->psql('copy', q{SELECT minikafka.send('nv', 'old')});
+like($err, qr/violates check constraint "v2"/,
+	'also the one that older records need not keep');
+is( $node->safe_psql(
+		'copy',
+		q{SELECT count(*) FROM minikafka.fetch('nv', 0, 0);
+		SELECT * FROM minikafka.check_topic('nv');
+		SELECT * FROM minikafka.check_topic('ck')}),
+	'12',
+	'all records are there');
 is(problems($node, 'ck'), '', 'the topic is sound');
 
 done_testing();
