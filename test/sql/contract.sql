@@ -170,15 +170,23 @@ ALTER TABLE minikafka_topics.code ADD CONSTRAINT s CHECK (regress_owner.sound(va
 SET ROLE regress_producer;
 SELECT value, pg_temp.try(format('SELECT minikafka.send(%L, %L)', 'code', value))
 FROM unnest('{four,send,role,number,1}'::text[]) value;
--- after an error it is compiled anew
+RESET ROLE;
+-- after an error it is compiled anew: the function was in the midst of it
+CREATE FUNCTION regress_owner.part(v bytea) RETURNS boolean LANGUAGE sql AS 'SELECT 1; SELECT 1 / (length(v) - 6) IS NOT NULL';
+ALTER TABLE minikafka_topics.code ADD CONSTRAINT p CHECK (regress_owner.part(value));
 BEGIN;
-SELECT minikafka.send('code', 'before');
+SELECT minikafka.send('code', 'before it');
 SAVEPOINT s;
-SELECT minikafka.send('code', 'number');
+SELECT minikafka.send('code', 'midst!');
 ROLLBACK TO s;
 SELECT minikafka.send('code', 'after');
+SAVEPOINT s;
+SELECT minikafka.send('code', 'midst!');
+ROLLBACK TO s;
+SELECT minikafka.send('code', 'then');
 COMMIT;
-RESET ROLE;
+SELECT "offset", value FROM minikafka.fetch_text('code', 0, 0);
+ALTER TABLE minikafka_topics.code DROP CONSTRAINT p;
 -- a function that is replaced counts from the next transaction on
 BEGIN;
 SELECT minikafka.send('code', 'v1');
