@@ -187,6 +187,16 @@ SELECT minikafka.send('code', 'then');
 COMMIT;
 SELECT "offset", value FROM minikafka.fetch_text('code', 0, 0);
 ALTER TABLE minikafka_topics.code DROP CONSTRAINT p;
+-- it runs before any lock is taken that others wait for: at the call, of
+-- append() too, and at COMMIT
+CREATE FUNCTION regress_owner.no_lock() RETURNS boolean LANGUAGE plpgsql AS
+'BEGIN RETURN NOT EXISTS (SELECT FROM pg_locks WHERE locktype = ''advisory'' AND pid = pg_backend_pid()); END';
+BEGIN;
+SELECT minikafka.send('code', 'at COMMIT');
+ALTER TABLE minikafka_topics.code ADD CONSTRAINT l CHECK (regress_owner.no_lock());
+COMMIT;
+SELECT minikafka.append('code', 0, 'k', 'at the call');
+ALTER TABLE minikafka_topics.code DROP CONSTRAINT l;
 -- a function that is replaced counts from the next transaction on
 BEGIN;
 SELECT minikafka.send('code', 'v1');
