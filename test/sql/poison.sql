@@ -10,9 +10,12 @@ SELECT minikafka.send('poison', '"0-0"', partition => 0), minikafka.send('poison
 	minikafka.send('poison', '"2-0"', partition => 2), minikafka.send('poison', '\xff'::bytea, partition => 2), minikafka.send('poison', '"2-2"', partition => 2);
 SELECT partition, "offset", value FROM minikafka.poll_json('poison', 'm');
 SELECT * FROM minikafka.commit('poison', 'm');
--- two stand still, and one has nothing: nothing else is left to return; it does not wait
+-- two stand still, and one has nothing: nothing else is left to return; it does
+-- not wait
+SET statement_timeout = '60s';
 SELECT * FROM minikafka.poll_json('poison', 'm', max_wait => '1 hour');
 \echo :LAST_ERROR_SQLSTATE
+RESET statement_timeout;
 -- one goes on, as often as it has records
 SELECT minikafka.send('poison', to_jsonb('0-' || i), partition => 0) FROM generate_series(2, 5) i;
 SELECT partition, "offset", value FROM minikafka.poll_json('poison', 'm', max_records => 2);
