@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "funcapi.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -15,6 +14,7 @@
 #include "mk_api.h"
 #include "mk_compact.h"
 #include "mk_compat.h"
+#include "mk_json.h"
 #include "mk_log.h"
 #include "mk_poll.h"
 #include "mk_topic.h"
@@ -33,32 +33,29 @@ typedef enum MkForm
 	MK_FORM_JSON
 } MkForm;
 
-/* The rows of a result; of one record at least, decoded as asked. */
+/* A record that cannot be decoded, and is the next of its partition */
+typedef struct MkRefusal
+{
+	char *topic;
+	int32 partition;
+	int64 offset;
+	char *why;
+} MkRefusal;
+
+/* The rows of a result, decoded as asked. */
 typedef struct MkRecordRows
 {
 	MkForm form;
 	ReturnSetInfo *rsinfo;
 	const MkTopic *topic; /* of the row before */
+	int32 partition;
 	Datum topic_name;
 	Datum no_headers;
 	int64 found;
+	int64 found_here; /* in the partition */
+	List *refusals; /* of MkRefusal */
 	const char *step_over; /* how, for a hint */
 } MkRecordRows;
-
-/* The argument is a C string, and then the jsonb. */
-static void
-mk_jsonb_in(void *datum)
-{
-	*(Datum *) datum = DirectFunctionCall1(jsonb_in, *(Datum *) datum);
-}
-
-/* Also what jsonb cannot hold, and what nests too deeply. */
-static bool
-mk_is_no_jsonb(int sqlstate)
-{
-	return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION ||
-		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
-}
 
 /*
  * Decodes a key or a value in place.  NULL, or why it cannot be decoded, as a
@@ -67,31 +64,19 @@ mk_is_no_jsonb(int sqlstate)
 static const char *
 mk_decode(Datum *datum, bool isnull, MkForm form)
 {
-	text *decoded;
-	ErrorData *error;
+	struct varlena *bytes;
+	const char *why = NULL;
 
 	if (isnull || form == MK_FORM_BYTEA)
 		return NULL;
-	decoded = mk_utf8_to_text(PG_DETOAST_DATUM_PACKED(*datum));
-	if (decoded == NULL)
-		return GetDatabaseEncoding() == PG_UTF8
-			? "It is not valid UTF-8."
-			: psprintf(
-				  "It is not valid UTF-8, or encoding %s lacks a character "
-				  "of it.",
-				  GetDatabaseEncodingName());
-	if (form == MK_FORM_TEXT)
+	bytes = PG_DETOAST_DATUM_PACKED(*datum);
+	if (form == MK_FORM_JSON)
 	{
-		*datum = PointerGetDatum(decoded);
-		return NULL;
+		*datum = JsonbPGetDatum(mk_json_decode(bytes, &why));
+		return why;
 	}
-	*datum = CStringGetDatum(text_to_cstring(decoded));
-	error = mk_try(mk_jsonb_in, datum, mk_is_no_jsonb);
-	if (error == NULL)
-		return NULL;
-	return error->detail == NULL
-		? psprintf("%s.", error->message)
-		: psprintf("%s: %s", error->message, error->detail);
+	*datum = PointerGetDatum(mk_utf8_to_text(bytes));
+	return DatumGetPointer(*datum) == NULL ? mk_utf8_problem() : NULL;
 }
 
 static void
@@ -106,7 +91,26 @@ mk_record_rows_begin(MkRecordRows *rows, FunctionCallInfo fcinfo, MkForm form,
 	rows->step_over = step_over;
 }
 
-/* Adds a row.  False for one that cannot be decoded, if it is not the first. */
+static void
+mk_record_refuse(MkRecordRows *rows, const MkTopic *topic, int32 partition,
+				 int64 offset, const char *why)
+{
+	MemoryContext old =
+		MemoryContextSwitchTo(rows->rsinfo->econtext->ecxt_per_query_memory);
+	MkRefusal *refusal = palloc(sizeof(MkRefusal));
+
+	refusal->topic = pstrdup(NameStr(topic->name));
+	refusal->partition = partition;
+	refusal->offset = offset;
+	refusal->why = pstrdup(why);
+	rows->refusals = lappend(rows->refusals, refusal);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Adds a row.  False for one that cannot be decoded: the records of its
+ * partition before it are returned, and when it is the first, it is told.
+ */
 static bool
 mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 			  const MkLogRecord *r)
@@ -122,9 +126,13 @@ mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 			rows->rsinfo->econtext->ecxt_per_query_memory);
 
 		rows->topic_name = CStringGetTextDatum(NameStr(topic->name));
-		rows->topic = topic;
 		MemoryContextSwitchTo(old);
 	}
+	if (topic != rows->topic || partition != rows->partition)
+		rows->found_here = 0;
+	rows->topic = topic;
+	rows->partition = partition;
+
 	values[0] = rows->topic_name;
 	values[1] = Int32GetDatum(partition);
 	values[2] = Int64GetDatum(r->offset);
@@ -140,26 +148,43 @@ mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 		why = mk_decode(&values[5], nulls[5], rows->form);
 	if (why != NULL)
 	{
-		/* the records before it are returned, and the next call fails */
-		if (rows->found > 0)
-			return false;
-		ereport(ERROR,
-				(errcode(rows->form == MK_FORM_JSON
-							 ? ERRCODE_INVALID_TEXT_REPRESENTATION
-							 : ERRCODE_CHARACTER_NOT_IN_REPERTOIRE),
-				 errmsg("cannot read the record at offset " INT64_FORMAT
-						" of topic \"%s\" partition %d as %s",
-						r->offset, NameStr(topic->name), partition,
-						rows->form == MK_FORM_JSON ? "JSON" : "text"),
-				 errdetail_internal("%s", why),
-				 errhint("Read it as bytes with minikafka.fetch(), and %s "
-						 "offset " INT64_FORMAT " to step over it.",
-						 rows->step_over, r->offset + 1)));
+		if (rows->found_here == 0)
+			mk_record_refuse(rows, topic, partition, r->offset, why);
+		return false;
 	}
 	tuplestore_putvalues(rows->rsinfo->setResult, rows->rsinfo->setDesc, values,
 						 nulls);
 	rows->found++;
+	rows->found_here++;
 	return true;
+}
+
+/*
+ * Tells what could not be decoded: an error where that leaves nothing to
+ * return, else a warning for each partition that stands still.
+ */
+static void
+mk_record_rows_end(MkRecordRows *rows)
+{
+	bool is_json = rows->form == MK_FORM_JSON;
+	ListCell *lc;
+
+	foreach (lc, rows->refusals)
+	{
+		const MkRefusal *r = lfirst(lc);
+
+		ereport(rows->found == 0 ? ERROR : WARNING,
+				(errcode(is_json ? ERRCODE_INVALID_TEXT_REPRESENTATION
+								 : ERRCODE_CHARACTER_NOT_IN_REPERTOIRE),
+				 errmsg("cannot read the record at offset " INT64_FORMAT
+						" of topic \"%s\" partition %d as %s",
+						r->offset, r->topic, r->partition,
+						is_json ? "JSON" : "text"),
+				 errdetail_internal("%s", r->why),
+				 errhint("Read it as bytes with minikafka.fetch(), and %s "
+						 "offset " INT64_FORMAT " to step over it.",
+						 rows->step_over, r->offset + 1)));
+	}
 }
 
 typedef struct MkFetch
@@ -208,6 +233,7 @@ mk_fetch(FunctionCallInfo fcinfo, MkForm form)
 	mk_record_rows_begin(&f.rows, fcinfo, form, "go on at");
 	mk_log_read(f.topic, f.partition, start, max_records, max_bytes,
 				GetActiveSnapshot(), mk_fetch_row, &f);
+	mk_record_rows_end(&f.rows);
 	return (Datum) 0;
 }
 
@@ -278,6 +304,7 @@ mk_api_poll(FunctionCallInfo fcinfo, MkForm form)
 	poll.arg = &rows;
 	mk_record_rows_begin(&rows, fcinfo, form, "minikafka.seek() to");
 	mk_poll(&poll);
+	mk_record_rows_end(&rows);
 	return (Datum) 0;
 }
 
@@ -300,6 +327,24 @@ Datum
 minikafka_poll_json(PG_FUNCTION_ARGS)
 {
 	return mk_api_poll(fcinfo, MK_FORM_JSON);
+}
+
+/* ---------------------------------------------------------------------------
+ * is_json(), is_text(): for CHECKs, so also in security-restricted operations
+ */
+
+PG_FUNCTION_INFO_V1(minikafka_is_json);
+Datum
+minikafka_is_json(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(mk_json_decode(PG_GETARG_BYTEA_PP(0), NULL) != NULL);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_is_text);
+Datum
+minikafka_is_text(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(mk_utf8_to_text(PG_GETARG_BYTEA_PP(0)) != NULL);
 }
 
 /* ---------------------------------------------------------------------------

@@ -324,9 +324,8 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 		if (numbered.repeated)
 			PG_RETURN_INT64(numbered.offset);
 	}
-	offset = mk_xact_next_offset(topic, partition);
-	mk_xact_send(topic, partition, &record, numbered.stream,
-				 numbering.sequence);
+	offset = mk_xact_append(topic, partition, &record, numbered.stream,
+							numbering.sequence);
 	if (numbered.stream != NULL)
 		mk_producer_appended(numbered.stream, numbering.sequence, offset);
 	PG_RETURN_INT64(offset);

@@ -39,6 +39,18 @@ mk_check_cleanup_policy(const char *value)
 	return value;
 }
 
+static const char *
+mk_check_value_format(const char *value)
+{
+	if (strcmp(value, "bytes") != 0 && strcmp(value, "text") != 0 &&
+		strcmp(value, "json") != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("invalid value format \"%s\"", value),
+				 errhint("It is \"bytes\", \"text\" or \"json\".")));
+	return value;
+}
+
 static int32
 mk_check_max_message_bytes(int64 value)
 {
@@ -210,6 +222,12 @@ mk_parse_option(const char *option, const char *value, Datum *datum,
 			value == NULL ? "delete" : mk_check_cleanup_policy(value));
 		return MK_COLUMN_CLEANUP_POLICY;
 	}
+	if (strcmp(option, "value_format") == 0)
+	{
+		*datum = CStringGetTextDatum(
+			value == NULL ? "bytes" : mk_check_value_format(value));
+		return MK_COLUMN_VALUE_FORMAT;
+	}
 	if (strcmp(option, "max_message_bytes") == 0)
 	{
 		*datum = Int32GetDatum(
@@ -242,8 +260,8 @@ mk_parse_option(const char *option, const char *value, Datum *datum,
 			 errmsg("unrecognized topic option \"%s\"", option),
 			 errhint("Options are \"retention\", \"retention_bytes\", "
 					 "\"cleanup_policy\", \"delete_retention\", "
-					 "\"min_compaction_lag\", \"max_message_bytes\" and "
-					 "\"min_insync_replicas\".")));
+					 "\"min_compaction_lag\", \"max_message_bytes\", "
+					 "\"min_insync_replicas\" and \"value_format\".")));
 	pg_unreachable();
 }
 

@@ -2,16 +2,15 @@
  * mk_append.c
  *		Writing records into the segments of a partition.
  *
- * The rows are written directly: no trigger, no constraint and no right of
- * the caller counts.  Indexes that the owner of the topic has added to a
- * segment are kept up, and what they run is run as him.
+ * The rows are written directly: no trigger and no right of the caller counts,
+ * and constraints only as mk_contract.c has them.  Indexes that the owner of
+ * the topic has added to a segment are kept up, and what they run is run as him.
  */
 #include "postgres.h"
 
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
-#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
@@ -28,6 +27,7 @@ struct MkAppender
 	int32 partition;
 	int64 next_offset;
 	TimestampTz ts;
+	MkContract *contract;
 	MemoryContext context; /* the appender's own memory */
 	MemoryContext batch_context; /* reset after each batch */
 	int nslots;
@@ -43,34 +43,9 @@ struct MkAppender
 	ResultRelInfo *rri;
 };
 
-/* Made once, and known only when complete. */
-TupleDesc
-mk_record_desc(void)
-{
-	static TupleDesc made = NULL;
-
-	if (made == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
-		TupleDesc desc = CreateTemplateTupleDesc(Natts_record);
-
-		TupleDescInitEntry(desc, Anum_record_offset, "offset", INT8OID, -1, 0);
-		TupleDescInitEntry(desc, Anum_record_ts, "ts", TIMESTAMPTZOID, -1, 0);
-		TupleDescInitEntry(desc, Anum_record_partition, "partition", INT4OID,
-						   -1, 0);
-		TupleDescInitEntry(desc, Anum_record_key, "key", BYTEAOID, -1, 0);
-		TupleDescInitEntry(desc, Anum_record_value, "value", BYTEAOID, -1, 0);
-		TupleDescInitEntry(desc, Anum_record_headers, "headers", JSONBOID, -1,
-						   0);
-		MemoryContextSwitchTo(old);
-		made = desc;
-	}
-	return made;
-}
-
 MkAppender *
 mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
-				TimestampTz ts, MkSegment *open)
+				TimestampTz ts, MkSegment *open, MkContract *contract)
 {
 	MkAppender *a = palloc0(sizeof(MkAppender));
 
@@ -78,6 +53,7 @@ mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
 	a->partition = partition;
 	a->next_offset = next_offset;
 	a->ts = ts;
+	a->contract = contract;
 	a->context = CurrentMemoryContext;
 	a->batch_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka append", ALLOCSET_DEFAULT_SIZES);
@@ -128,6 +104,7 @@ mk_append_open(MkAppender *a)
 		mk_segment_missing(a->topic, a->partition, segment);
 	a->is_open = true;
 	a->segment_end = (segment + 1) * a->topic->segment_records;
+	mk_contract_check_segment(a->contract, a->topic, a->segment.rel);
 	if (a->segment.plain)
 		a->pkey_info = BuildIndexInfo(a->segment.pkey);
 	else
@@ -222,6 +199,9 @@ mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 		slot->tts_isnull[Anum_record_headers - 1] = r->headers_isnull;
 		ExecStoreVirtualTuple(slot);
 	}
+
+	if (a->contract != NULL)
+		mk_contract_check_rows(a->contract, a->segment.rel, a->slots, n);
 
 	old = MemoryContextSwitchTo(a->batch_context);
 	if (n == 1)

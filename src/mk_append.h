@@ -5,10 +5,11 @@
 #ifndef MK_APPEND_H
 #define MK_APPEND_H
 
-#include "access/tupdesc.h"
 #include "datatype/timestamp.h"
 
 #include "mk_catalog.h"
+#include "mk_contract.h"
+#include "mk_record.h"
 #include "mk_segment.h"
 
 /*
@@ -17,30 +18,18 @@
  */
 #define MK_APPEND_BATCH 100
 
-typedef struct MkRecord
-{
-	Datum key; /* bytea */
-	Datum value; /* bytea */
-	Datum headers; /* jsonb */
-	bool key_isnull;
-	bool value_isnull;
-	bool headers_isnull;
-} MkRecord;
-
-/* The columns of a segment, without the pin that a relation's has. */
-extern TupleDesc mk_record_desc(void);
-
 typedef struct MkAppender MkAppender;
 
 /*
  * Begins to append from next_offset on, with the time ts.  The caller holds
  * mk_lock_sequence, and the segments that will be needed are there.  "open" is
  * the segment of next_offset, open in RowExclusiveLock, which is handed over;
- * or NULL.  All memory is in the context of this call.
+ * or NULL.  "contract" is the one that the records were checked against, NULL
+ * for none.  All memory is in the context of this call.
  */
 extern MkAppender *
 mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
-				TimestampTz ts, MkSegment *open);
+				TimestampTz ts, MkSegment *open, MkContract *contract);
 extern void
 mk_append_records(MkAppender *appender, const MkRecord *records, int n);
 extern void mk_append_end(MkAppender *appender);

@@ -30,6 +30,7 @@
 #include "mk_catalog.h"
 #include "mk_clock.h"
 #include "mk_lock.h"
+#include "mk_record.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum
@@ -66,6 +67,7 @@ enum
 
 static HTAB *mk_topics = NULL;
 static uint64 mk_generation = 1;
+static uint64 mk_readings = 0;
 
 /* ---------------------------------------------------------------------------
  * Caches
@@ -161,22 +163,6 @@ mk_topic_interval(const MkRows *rows, HeapTuple tuple, MkTopicColumn column,
 	return isnull ? otherwise : mk_clock_interval(DatumGetIntervalP(value));
 }
 
-/* Reads what the topic's table says; false if there is none. */
-static bool
-mk_topic_read_table(MkTopic *topic)
-{
-	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(topic->relid));
-	Form_pg_class form;
-
-	if (!HeapTupleIsValid(tuple))
-		return false;
-	form = (Form_pg_class) GETSTRUCT(tuple);
-	topic->name = form->relname;
-	topic->owner = form->relowner;
-	ReleaseSysCache(tuple);
-	return true;
-}
-
 /* Reads what a topic's row says. */
 static void
 mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
@@ -185,6 +171,8 @@ mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
 		mk_rows_column(rows, tuple, MK_COLUMN_CLEANUP_POLICY));
 	char *partitioner =
 		TextDatumGetCString(mk_rows_column(rows, tuple, MK_COLUMN_PARTITIONER));
+	char *format = TextDatumGetCString(
+		mk_rows_column(rows, tuple, MK_COLUMN_VALUE_FORMAT));
 	bool isnull;
 	Datum bytes;
 
@@ -209,8 +197,47 @@ mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
 		rows, tuple, MK_COLUMN_DELETE_RETENTION, MK_DEFAULT_DELETE_RETENTION);
 	topic->min_compaction_lag =
 		mk_topic_interval(rows, tuple, MK_COLUMN_MIN_COMPACTION_LAG, -1);
+	topic->value_format = strcmp(format, "json") == 0 ? MK_VALUE_JSON
+		: strcmp(format, "text") == 0                 ? MK_VALUE_TEXT
+													  : MK_VALUE_BYTES;
 	pfree(policy);
 	pfree(partitioner);
+	pfree(format);
+}
+
+bool
+mk_catalog_is_not_null(Oid relid, AttrNumber column)
+{
+	HeapTuple tuple =
+		SearchSysCache2(ATTNUM, ObjectIdGetDatum(relid), Int16GetDatum(column));
+	bool result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = ((Form_pg_attribute) GETSTRUCT(tuple))->attnotnull;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/* What the topic's table says; false if there is none. */
+static bool
+mk_topic_read_table(MkTopic *topic)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(topic->relid));
+	Form_pg_class form;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	form = (Form_pg_class) GETSTRUCT(tuple);
+	topic->name = form->relname;
+	topic->owner = form->relowner;
+	topic->has_contract = form->relchecks > 0 ||
+		topic->value_format != MK_VALUE_BYTES ||
+		mk_catalog_is_not_null(topic->relid, Anum_record_key) ||
+		mk_catalog_is_not_null(topic->relid, Anum_record_value) ||
+		mk_catalog_is_not_null(topic->relid, Anum_record_headers);
+	ReleaseSysCache(tuple);
+	return true;
 }
 
 MkTopic *
@@ -231,19 +258,19 @@ mk_catalog_topic(Oid relid)
 
 	/* an invalidation that comes while the row is read counts */
 	generation = mk_generation;
-	tuple = mk_topic_scan(&rows, relid);
 	new.relid = relid;
+	tuple = mk_topic_scan(&rows, relid);
+	if (tuple != NULL)
+		mk_topic_read(&rows, tuple, &new);
+	mk_rows_end(&rows);
 	if (tuple == NULL || !mk_topic_read_table(&new))
 	{
-		mk_rows_end(&rows);
 		if (!found)
 			hash_search(mk_topics, &relid, HASH_REMOVE, NULL);
 		return NULL;
 	}
 
-	mk_topic_read(&rows, tuple, &new);
-	mk_rows_end(&rows);
-
+	new.reading = ++mk_readings;
 	new.sticky = topic->sticky;
 	new.valid = mk_generation == generation;
 	*topic = new;

@@ -16,6 +16,14 @@ typedef enum MkPartitioner
 	MK_PARTITIONER_MD5
 } MkPartitioner;
 
+/* What the values of a topic must be. */
+typedef enum MkValueFormat
+{
+	MK_VALUE_BYTES,
+	MK_VALUE_TEXT,
+	MK_VALUE_JSON
+} MkValueFormat;
+
 /* "For ever" and "any number", of a topic's options. */
 #define MK_UNLIMITED INT64CONST(-1)
 
@@ -40,6 +48,9 @@ typedef struct MkTopic
 	int64 delete_retention; /* of tombstones, microseconds */
 	int64 min_compaction_lag; /* microseconds, or -1: not set */
 	Oid owner;
+	MkValueFormat value_format;
+	bool has_contract; /* see mk_contract.h */
+	uint64 reading; /* another number each time that it is read */
 	NameData name;
 	uint32 sticky; /* where the session's next sticky partition is */
 	/* rights that were found, whose and when; see mk_topic_check_right */
@@ -69,6 +80,9 @@ extern MkTopic *mk_catalog_topic_by_id(int32 topic_id);
  */
 extern void mk_catalog_check_topic(const MkTopic *topic, int32 topic_id);
 
+/* Whether a column of a topic's table is NOT NULL. */
+extern bool mk_catalog_is_not_null(Oid relid, AttrNumber column);
+
 /* Counts up whenever a topic or a role's membership may have changed. */
 extern uint64 mk_catalog_generation(void);
 
@@ -88,7 +102,8 @@ typedef enum MkTopicColumn
 	MK_COLUMN_DELETE_RETENTION,
 	MK_COLUMN_MIN_COMPACTION_LAG,
 	MK_COLUMN_CREATED_AT,
-	MK_NUM_COLUMNS = MK_COLUMN_CREATED_AT
+	MK_COLUMN_VALUE_FORMAT,
+	MK_NUM_COLUMNS = MK_COLUMN_VALUE_FORMAT
 } MkTopicColumn;
 
 /*

@@ -7,9 +7,11 @@
 #define MK_COMPAT_H
 
 #include "access/genam.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_tablespace_d.h"
 #include "commands/defrem.h"
+#include "common/jsonapi.h"
 #include "executor/executor.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
@@ -135,6 +137,17 @@ mk_lock_session_try(const LOCKTAG *tag, LOCKMODE mode)
 #endif
 }
 
+/* Whether a CHECK constraint is one: from 18 on it may be NOT ENFORCED. */
+static inline bool
+mk_constraint_is_enforced(Form_pg_constraint form)
+{
+#if PG_VERSION_NUM >= 180000
+	return form->conenforced;
+#else
+	return true;
+#endif
+}
+
 static inline bool
 mk_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode)
 {
@@ -142,6 +155,27 @@ mk_lock_held_by_me(const LOCKTAG *tag, LOCKMODE mode)
 	return LockHeldByMe(tag, mode, false);
 #else
 	return LockHeldByMe(tag, mode);
+#endif
+}
+
+static inline bool
+mk_check_is_enforced(const ConstrCheck *check)
+{
+#if PG_VERSION_NUM >= 180000
+	return check->ccenforced;
+#else
+	return true;
+#endif
+}
+
+/* A lexer that also looks into the escapes of strings. */
+static inline JsonLexContext *
+mk_json_lex_context(char *json, int length, int encoding)
+{
+#if PG_VERSION_NUM >= 170000
+	return makeJsonLexContextCstringLen(NULL, json, length, encoding, true);
+#else
+	return makeJsonLexContextCstringLen(json, length, encoding, true);
 #endif
 }
 

@@ -371,7 +371,7 @@ mk_log_tail_close(MkTail *tail)
 
 MkAppender *
 mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
-					TimestampTz ts)
+					TimestampTz ts, MkContract *contract)
 {
 	MkSegment *open = NULL;
 
@@ -383,7 +383,7 @@ mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
 	}
 	mk_log_tail_close(tail);
 	return mk_append_begin(topic, partition, tail->next_offset,
-						   Max(ts, tail->ts), open);
+						   Max(ts, tail->ts), open, contract);
 }
 
 bool

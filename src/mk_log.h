@@ -73,8 +73,9 @@ extern void mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last,
  * Begins to append at the tail, and closes it.  ts is the time of all records,
  * raised to the tail's.  See mk_append_begin.
  */
-extern MkAppender *mk_log_append_begin(const MkTopic *topic, int32 partition,
-									   MkTail *tail, TimestampTz ts);
+extern MkAppender *
+mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
+					TimestampTz ts, MkContract *contract);
 
 /* ---------------------------------------------------------------------------
  * Reading

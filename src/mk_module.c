@@ -7,6 +7,7 @@
 #include "fmgr.h"
 
 #include "mk_catalog.h"
+#include "mk_contract.h"
 #include "mk_guc.h"
 #include "mk_log.h"
 #include "mk_membership.h"
@@ -26,6 +27,7 @@ _PG_init(void)
 	mk_guc_init();
 	mk_relation_init();
 	mk_catalog_init();
+	mk_contract_init();
 	mk_membership_init();
 	mk_segment_init();
 	mk_log_init();

@@ -66,7 +66,8 @@ typedef struct MkLook
 	/* what was found */
 	const MkSource *source; /* being read */
 	int64 next;
-	bool refused; /* by the sink */
+	bool refused; /* its next record, by the sink */
+	bool any_refused;
 	bool full;
 	int64 found;
 	int64 bytes;
@@ -217,6 +218,7 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	start = mk_source_start(look, s);
 	look->source = s;
 	look->next = start;
+	look->refused = false;
 	while (!mk_log_try_read(s->topic, partition, start,
 							look->max_records - look->found, PG_INT64_MAX,
 							snapshot, mk_look_take, look))
@@ -233,9 +235,10 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	}
 
 	/*
-	 * What cannot be decoded is to come first the next time, so that the error
-	 * is seen: it keeps its turn.
+	 * What cannot be decoded is to come first the next time, so that it is told
+	 * in each call: it keeps its turn.
 	 */
+	look->any_refused |= look->refused;
 	if (look->next > start || reset)
 		mk_consumer_polled(
 			look->group, look->member, s->assignment, s->topic, &s->position,
@@ -292,8 +295,8 @@ mk_look(MkLook *look, Snapshot snapshot)
 	for (int i = 0; i < look->nsources; i++)
 		turn = Max(turn, look->sources[i].position.turn);
 	look->last_turn = turn + look->nsources + 1;
-	for (int i = 0; i < look->nsources && !look->full && !look->refused &&
-		 look->found < look->max_records;
+	for (int i = 0;
+		 i < look->nsources && !look->full && look->found < look->max_records;
 		 i++)
 	{
 		const MkSource *s = &look->sources[i];
@@ -347,7 +350,7 @@ mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
 			PushActiveSnapshot(GetLatestSnapshot());
 			mk_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
-			go_on = look->found == 0 && !look->due &&
+			go_on = look->found == 0 && !look->any_refused && !look->due &&
 				(look->is_late || mk_poll_sleep(&round, until));
 		}
 	}
@@ -372,8 +375,8 @@ mk_poll(const MkPoll *poll)
 	MemoryContext old = MemoryContextSwitchTo(context);
 
 	mk_look(&look, GetActiveSnapshot());
-	if (look.found == 0 && !look.due && !IsolationUsesXactSnapshot() &&
-		poll->max_wait > 0)
+	if (look.found == 0 && !look.any_refused && !look.due &&
+		!IsolationUsesXactSnapshot() && poll->max_wait > 0)
 		mk_poll_wait(&look, context, GetCurrentTimestamp() + poll->max_wait);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

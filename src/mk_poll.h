@@ -7,7 +7,10 @@
 
 #include "mk_log.h"
 
-/* Gets each record, as MkLogSink does. */
+/*
+ * Gets each record, as MkLogSink does.  False to stop before this record of its
+ * partition; the others go on.
+ */
 typedef bool (*MkPollSink)(const MkTopic *topic, int32 partition,
 						   const MkLogRecord *record, void *arg);
 
@@ -25,8 +28,9 @@ typedef struct MkPoll
 /*
  * Hands out records of the member's partitions, from its positions on, and
  * notes those as read.  Of each partition as mk_log_read does; the partitions
- * in turn, those first that were read longest ago.  If there are none, waits for
- * some up to max_wait, but in a transaction with one snapshot for all.
+ * in turn, those first that were read longest ago.  If there are none, and the
+ * sink has stopped before none, waits for some up to max_wait, but in a
+ * transaction with one snapshot for all.
  */
 extern void mk_poll(const MkPoll *poll);
 

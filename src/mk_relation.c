@@ -53,7 +53,7 @@ static const struct
 	const char *name;
 	int natts;
 } mk_relations[MK_NUM_RELS] = {
-	[MK_REL_TOPIC] = {"topic", 13},
+	[MK_REL_TOPIC] = {"topic", 14},
 	[MK_REL_TOPIC_PKEY] = {"topic_pkey"},
 	[MK_REL_TOPIC_REL_KEY] = {"topic_rel_key"},
 	[MK_REL_TOPIC_ID_SEQ] = {"topic_id"},

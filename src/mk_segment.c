@@ -21,6 +21,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/partition.h"
 #include "catalog/pg_am_d.h"
@@ -38,6 +39,7 @@
 #include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
@@ -45,6 +47,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "mk_contract.h"
 #include "mk_ddl.h"
 #include "mk_guard.h"
 #include "mk_guc.h"
@@ -450,6 +453,8 @@ mk_segment_problem(const MkTopic *topic, int32 partition, int64 segment,
 	(void) mk_segment_check(topic, partition, segment, rel, &plain, &altered);
 	if (altered == NULL)
 		altered = mk_guard_obstacle(rel);
+	if (altered == NULL)
+		altered = mk_contract_segment_problem(topic, rel);
 	if (!mk_is_attached(relid, InvalidOid))
 		problem = psprintf("table \"%s\" is not attached",
 						   RelationGetRelationName(rel));
@@ -543,6 +548,34 @@ mk_segment_unattached(const MkTopic *topic, int32 partition, int64 **segments)
 		if (bsearch(&tables[i], attached, nattached, sizeof(Oid),
 					mk_compare_oids) == NULL)
 			(*segments)[found++] = (*segments)[i];
+	return found;
+}
+
+bool
+mk_segment_has_tables(int32 topic_id)
+{
+	/* from "p1_" to before what follows all that begin with that */
+	NameData first = {{0}};
+	NameData after = {{0}};
+	ScanKeyData keys[3];
+	Relation rel;
+	SysScanDesc scan;
+	bool found;
+
+	snprintf(NameStr(first), NAMEDATALEN, "p%d_", topic_id);
+	snprintf(NameStr(after), NAMEDATALEN, "p%d%c", topic_id, '_' + 1);
+	ScanKeyInit(&keys[0], Anum_pg_class_relname, BTGreaterEqualStrategyNumber,
+				F_NAMEGE, NameGetDatum(&first));
+	ScanKeyInit(&keys[1], Anum_pg_class_relname, BTLessStrategyNumber, F_NAMELT,
+				NameGetDatum(&after));
+	ScanKeyInit(&keys[2], Anum_pg_class_relnamespace, BTEqualStrategyNumber,
+				F_OIDEQ, ObjectIdGetDatum(mk_relation_data_namespace()));
+	rel = table_open(RelationRelationId, AccessShareLock);
+	scan = systable_beginscan(rel, ClassNameNspIndexId, true, NULL,
+							  lengthof(keys), keys);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
 	return found;
 }
 

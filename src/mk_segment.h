@@ -12,18 +12,7 @@
 #include "utils/relcache.h"
 
 #include "mk_catalog.h"
-
-/* The columns of a segment, and of all tables above it */
-enum
-{
-	Anum_record_offset = 1,
-	Anum_record_ts,
-	Anum_record_partition,
-	Anum_record_key,
-	Anum_record_value,
-	Anum_record_headers,
-	Natts_record = Anum_record_headers
-};
+#include "mk_record.h"
 
 typedef struct MkSegment
 {
@@ -114,6 +103,9 @@ extern bool
 mk_segment_try_drop(const MkTopic *topic, int32 partition, int64 segment);
 extern bool
 mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment);
+
+/* Whether there are tables that are named as those of a topic of this number. */
+extern bool mk_segment_has_tables(int32 topic_id);
 
 /* Makes a partition's table with its first segment, and their rows. */
 extern void mk_segment_make_partition(const MkTopic *topic, int32 partition);

@@ -427,6 +427,7 @@ mk_topic_create(const char *name, const MkTopicOptions *options,
 	nulls[MK_COLUMN_DELETE_RETENTION - 1] = true;
 	nulls[MK_COLUMN_MIN_COMPACTION_LAG - 1] = true;
 	values[MK_COLUMN_CREATED_AT - 1] = TimestampTzGetDatum(mk_clock_now());
+	values[MK_COLUMN_VALUE_FORMAT - 1] = CStringGetTextDatum("bytes");
 	mk_catalog_topic_insert(values, nulls);
 	topic = mk_catalog_topic(relid);
 	for (int32 i = 0; i < options->partitions; i++)

@@ -1,56 +1,89 @@
 /*
  * mk_utf8.c
  *		Text of the database as bytes of a record, which are UTF-8, and back.
+ *
+ * PostgreSQL's own conversions show the bytes that they cannot convert in their
+ * errors, so none of those is raised here.
  */
 #include "postgres.h"
 
-#include "catalog/namespace.h"
+#include "catalog/pg_conversion.h"
+#include "catalog/pg_namespace_d.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
 #include "mk_compat.h"
 #include "mk_utf8.h"
 
+/*
+ * From one encoding to another, NULL if that cannot be.  Always by PostgreSQL's
+ * own conversion: the default one would depend on the search_path.
+ */
+static struct varlena *
+mk_utf8_convert(struct varlena *source, int from, int to)
+{
+	Oid proc = FindDefaultConversion(PG_CATALOG_NAMESPACE, from, to);
+	int length = VARSIZE_ANY_EXHDR(source);
+	struct varlena *result;
+	Size room;
+
+	if (!OidIsValid(proc))
+		return NULL;
+	room = (Size) length * MAX_CONVERSION_GROWTH + 1;
+	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
+	if (pg_do_encoding_conversion_buf(
+			proc, from, to, (unsigned char *) VARDATA_ANY(source), length,
+			(unsigned char *) VARDATA(result), (int) Min(room, PG_INT32_MAX),
+			true) != length)
+		return NULL;
+	SET_VARSIZE(result, VARHDRSZ + strlen(VARDATA(result)));
+	return result;
+}
+
 struct varlena *
 mk_utf8_from_text(struct varlena *text)
 {
-	char *data;
-	char *utf8;
+	int encoding = GetDatabaseEncoding();
+	int length = VARSIZE_ANY_EXHDR(text);
+	struct varlena *result;
 
 	/* text and bytea are of one shape */
-	if (GetDatabaseEncoding() == PG_UTF8)
+	if (encoding == PG_UTF8 || length == 0)
 		return text;
-	data = VARDATA_ANY(text);
-	utf8 = pg_server_to_any(data, VARSIZE_ANY_EXHDR(text), PG_UTF8);
-	return utf8 == data ? text : cstring_to_text(utf8);
+	if (encoding != PG_SQL_ASCII)
+		result = mk_utf8_convert(text, encoding, PG_UTF8);
+	else
+		result = pg_verify_mbstr(PG_UTF8, VARDATA_ANY(text), length, true)
+			? text
+			: NULL;
+	if (result == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNTRANSLATABLE_CHARACTER),
+				 errmsg("text of encoding \"%s\" cannot be stored as UTF-8",
+						GetDatabaseEncodingName()),
+				 errhint("Send bytes that are no text as bytea.")));
+	return result;
 }
 
 struct varlena *
 mk_utf8_to_text(struct varlena *bytes)
 {
-	char *data = VARDATA_ANY(bytes);
-	int length = VARSIZE_ANY_EXHDR(bytes);
 	int encoding = GetDatabaseEncoding();
-	Oid proc;
-	text *result;
-	int converted;
-	Size room;
+	int length = VARSIZE_ANY_EXHDR(bytes);
 
-	if (!pg_verify_mbstr(PG_UTF8, data, length, true))
+	if (!pg_verify_mbstr(PG_UTF8, VARDATA_ANY(bytes), length, true))
 		return NULL;
 	if (encoding == PG_UTF8 || encoding == PG_SQL_ASCII || length == 0)
 		return bytes;
+	return mk_utf8_convert(bytes, PG_UTF8, encoding);
+}
 
-	proc = FindDefaultConversionProc(PG_UTF8, encoding);
-	if (!OidIsValid(proc))
-		return NULL;
-	room = (Size) length * MAX_CONVERSION_GROWTH + 1;
-	result = palloc_extended(VARHDRSZ + room, MCXT_ALLOC_HUGE);
-	converted = pg_do_encoding_conversion_buf(
-		proc, PG_UTF8, encoding, (unsigned char *) data, length,
-		(unsigned char *) VARDATA(result), (int) Min(room, PG_INT32_MAX), true);
-	if (converted != length)
-		return NULL;
-	SET_VARSIZE(result, VARHDRSZ + strlen(VARDATA(result)));
-	return result;
+const char *
+mk_utf8_problem(void)
+{
+	return GetDatabaseEncoding() == PG_UTF8
+		? "It is not valid UTF-8."
+		: psprintf(
+			  "It is not valid UTF-8, or encoding %s lacks a character of it.",
+			  GetDatabaseEncodingName());
 }

@@ -8,7 +8,8 @@
  * says where each subtransaction's began, as async.c does for its
  * notifications; a level is made when a subtransaction first notes something.
  *
- * At commit (XACT_EVENT_PRE_COMMIT), in three passes:
+ * At commit (XACT_EVENT_PRE_COMMIT), before any lock is taken, records are
+ * checked again whose topic's contract has changed.  Then in three passes:
  *
  * 1. Lock and check everything: the notes' locks, then the sequencing locks of
  *	  the touched partitions, each in ascending order, so that two
@@ -33,12 +34,14 @@
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
 #include "mk_clock.h"
+#include "mk_contract.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_stale.h"
@@ -75,6 +78,11 @@ typedef struct MkTouched
 	int32 sticky; /* -1: not chosen yet */
 	int npartitions;
 	int *part; /* index into parts, -1: not touched */
+
+	/* the last contract that records were checked against, NULL for none */
+	MkContract *contract;
+	bool sent;
+	bool recheck; /* some were checked against another one */
 } MkTouched;
 
 typedef struct MkNoteKey
@@ -535,9 +543,39 @@ mk_xact_is_appended(const MkStream *stream)
 		mk_pending->parts[stream->part].append_level > 0;
 }
 
-void
-mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
-			 MkStream *stream, int64 sequence)
+/*
+ * Sees to the contract of a topic as it is now; records that were checked
+ * against another one are to be checked again.
+ */
+static void
+mk_xact_get_contract(MkTouched *t)
+{
+	uint64 version;
+
+	if (likely(t->topic->valid && !t->topic->has_contract &&
+			   t->contract == NULL))
+		return;
+	version = mk_contract_version(t->contract);
+	mk_contract_get(t->topic, &t->contract);
+	if (t->sent && mk_contract_version(t->contract) != version)
+		t->recheck = true;
+}
+
+static void
+mk_xact_check_record(MkTopic *topic, int32 partition, const MkRecord *record)
+{
+	MkTouched *t = mk_xact_touch(mk_xact_pending(), topic);
+
+	mk_xact_get_contract(t);
+	if (unlikely(t->contract != NULL))
+		mk_contract_check(t->contract, partition, record);
+	t->sent = true;
+}
+
+/* Puts a record that was checked into the buffer. */
+static void
+mk_xact_put(MkTopic *topic, int32 partition, const MkRecord *record,
+			MkStream *stream, int64 sequence)
 {
 	MkPending *p = mk_xact_pending();
 	MkLevel *level = p->level;
@@ -597,7 +635,19 @@ mk_xact_count(MkPending *p, int part)
 	return n;
 }
 
-int64
+void
+mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
+			 MkStream *stream, int64 sequence)
+{
+	mk_xact_check_record(topic, partition, record);
+	mk_xact_put(topic, partition, record, stream, sequence);
+}
+
+/*
+ * The offset that the next record will have.  Takes the sequencing lock, to the
+ * end of the transaction.
+ */
+static int64
 mk_xact_next_offset(MkTopic *topic, int32 partition)
 {
 	MkPending *p = mk_xact_pending();
@@ -626,6 +676,19 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 		p->parts[part].append_level = p->level->nesting;
 	}
 	return p->parts[part].append_tail.next_offset + mk_xact_count(p, part);
+}
+
+int64
+mk_xact_append(MkTopic *topic, int32 partition, const MkRecord *record,
+			   MkStream *stream, int64 sequence)
+{
+	int64 offset;
+
+	/* first, since it may run what the owner wrote */
+	mk_xact_check_record(topic, partition, record);
+	offset = mk_xact_next_offset(topic, partition);
+	mk_xact_put(topic, partition, record, stream, sequence);
+	return offset;
 }
 
 /* ---------------------------------------------------------------------------
@@ -869,6 +932,49 @@ mk_xact_check_repeats(MkPending *p)
 }
 
 /*
+ * Checks records again whose topic's contract is another than it was.  Holds no
+ * lock that anybody waits for, since it runs what owners wrote.
+ */
+static void
+mk_xact_recheck(MkPending *p)
+{
+	bool recheck = false;
+	TupleTableSlot *slot;
+	MkReader reader;
+	ListCell *lc;
+
+	if (p->nrecords == 0)
+		return;
+	AcceptInvalidationMessages();
+	foreach (lc, p->touched)
+	{
+		MkTouched *t = lfirst(lc);
+
+		mk_xact_get_contract(t);
+		recheck |= t->recheck && t->contract != NULL;
+	}
+	if (likely(!recheck))
+		return;
+
+	slot = MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsMinimalTuple);
+	mk_xact_rescan(p, &reader);
+	while (mk_xact_read(p, &reader, slot))
+	{
+		const MkPart *part = &p->parts[DatumGetInt32(
+			slot->tts_values[Anum_record_partition - 1])];
+		MkTouched *t = mk_xact_touch(p, part->topic);
+		MkRecord record;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!t->recheck || t->contract == NULL)
+			continue;
+		mk_xact_slot_record(slot, &record);
+		mk_contract_check(t->contract, part->partition, &record);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+/*
  * Pass 2, for the records.  One walk through the buffer; each batch is dealt
  * out to the partitions.
  */
@@ -893,7 +999,8 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 	{
 		parts[i]->next_offset = parts[i]->tail.next_offset;
 		parts[i]->appender = mk_log_append_begin(
-			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now);
+			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now,
+			mk_xact_touch(p, parts[i]->topic)->contract);
 	}
 
 	mk_xact_rescan(p, &reader);
@@ -923,10 +1030,9 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			if (stream != NULL && mk_stream_is_repeat(stream, sequence))
 				continue;
 			mk_xact_slot_record(slot, &records[n]);
-			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
-
 			part = &p->parts[DatumGetInt32(
 				slot->tts_values[Anum_record_partition - 1])];
+			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
 			part->next_offset++;
 			if (stream != NULL)
 				stream->placed(stream, sequence, part->next_offset - 1);
@@ -1136,6 +1242,7 @@ mk_xact_pre_commit(MkPending *p)
 	for (int i = 0; i < p->nparts; i++)
 		if (mk_xact_count(p, i) > 0)
 			mk_stale_before_append(p->parts[i].topic, p->parts[i].partition);
+	mk_xact_recheck(p);
 	mk_xact_order_notes(p);
 	mk_xact_check_locks(p);
 	for (int i = 0; i < p->nnotes; i++)

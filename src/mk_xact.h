@@ -51,8 +51,9 @@ typedef struct MkStream
 } MkStream;
 
 /*
- * Notes a record, to be sent at commit.  The record is copied.  "stream" is
- * NULL for one without a sequence.
+ * Notes a record, to be sent at commit, if it is as the topic's contract says
+ * (see mk_contract_check).  The record is copied.  "stream" is NULL for one
+ * without a sequence.
  */
 extern void
 mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
@@ -65,14 +66,16 @@ mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
 extern bool
 mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record);
 
-/* Whether mk_xact_next_offset was called for the stream's partition. */
-extern bool mk_xact_is_appended(const MkStream *stream);
-
 /*
- * The offset that the next mk_xact_send to this partition will have.  Takes
- * the sequencing lock, to the end of the transaction.
+ * The same, and the offset that it will have.  Takes the sequencing lock, to
+ * the end of the transaction.
  */
-extern int64 mk_xact_next_offset(MkTopic *topic, int32 partition);
+extern int64
+mk_xact_append(MkTopic *topic, int32 partition, const MkRecord *record,
+			   MkStream *stream, int64 sequence);
+
+/* Whether mk_xact_append was called for the stream's partition. */
+extern bool mk_xact_is_appended(const MkStream *stream);
 
 /*
  * The partition for records without a key: one for the transaction and the

@@ -22,7 +22,8 @@ CREATE TABLE minikafka.topic (
 	retention_bytes bigint,
 	delete_retention interval,
 	min_compaction_lag interval,
-	created_at timestamptz NOT NULL
+	created_at timestamptz NOT NULL,
+	value_format text NOT NULL
 );
 
 CREATE TABLE minikafka.partition (
@@ -194,6 +195,7 @@ COMMENT ON COLUMN minikafka.topic.retention_bytes IS 'how many bytes of a partit
 COMMENT ON COLUMN minikafka.topic.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
 COMMENT ON COLUMN minikafka.topic.min_compaction_lag IS 'how old a record must be to be compacted, NULL: an hour for maintain(), of any age for compact()';
 COMMENT ON COLUMN minikafka.topic.created_at IS 'when the topic was created';
+COMMENT ON COLUMN minikafka.topic.value_format IS 'what a value must be: bytes, text or json';
 
 COMMENT ON TABLE minikafka.partition IS 'catalog: partitions';
 COMMENT ON COLUMN minikafka.partition.topic_id IS 'number of the topic';

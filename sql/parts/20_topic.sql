@@ -41,7 +41,7 @@ COMMENT ON FUNCTION minikafka.create_topic(text, integer, interval, bigint, text
 CREATE FUNCTION minikafka.set_topic_option(topic text, option text, value text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_topic_option';
 COMMENT ON FUNCTION minikafka.set_topic_option(text, text, text) IS
-'Sets an option of a topic that the caller owns: retention, retention_bytes, cleanup_policy, max_message_bytes, min_insync_replicas; delete_retention: how long tombstones are kept after the first pass of compaction that saw them (24 hours); min_compaction_lag: how old a record must be to be compacted (an hour for maintain(), 0 for compact()). NULL restores the default. Errors: 42704 unknown topic, 42501 not the owner, 22023 unknown option or bad value, 0A000 not supported yet.';
+'Sets an option of a topic that the caller owns: retention, retention_bytes, cleanup_policy, max_message_bytes, min_insync_replicas; delete_retention: how long tombstones are kept after the first pass of compaction that saw them (24 hours); min_compaction_lag: how old a record must be to be compacted (an hour for maintain(), 0 for compact()); value_format: what the values of records sent from now on must be, bytes, text (what fetch_text() can read) or json (what fetch_json() can read), tombstones excepted. NULL restores the default. Errors: 42704 unknown topic, 42501 not the owner, 22023 unknown option or bad value, 0A000 not supported yet.';
 
 CREATE FUNCTION minikafka.add_partitions(topic text, total integer)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_add_partitions';

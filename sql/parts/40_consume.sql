@@ -61,10 +61,22 @@ CREATE FUNCTION minikafka.fetch_json(
 	max_records integer DEFAULT 100,
 	max_bytes integer DEFAULT 52428800)
 RETURNS SETOF minikafka.record_json
-LANGUAGE c STABLE PARALLEL UNSAFE ROWS 100
+LANGUAGE c STABLE PARALLEL RESTRICTED ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_fetch_json';
 COMMENT ON FUNCTION minikafka.fetch_json(text, integer, bigint, integer, integer) IS
 'The records of a partition from start_offset on, key and value as text and JSON: at most max_records, and after the first at most max_bytes. Stops before the first record that is not decided yet or that the statement does not see; no rows at the end. Returns the records before one that cannot be decoded; when it is the first, an error (22P02). Needs SELECT on the topic. Errors: MK001 start_offset below the log start or beyond the end, 42704, 42501, 22023.';
+
+CREATE FUNCTION minikafka.is_json(value bytea)
+RETURNS boolean LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'minikafka_is_json';
+COMMENT ON FUNCTION minikafka.is_json(bytea) IS
+'Whether fetch_json() can read a value: it is JSON in UTF-8 that jsonb can hold. For CHECKs of topics.';
+
+CREATE FUNCTION minikafka.is_text(value bytea)
+RETURNS boolean LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+AS 'MODULE_PATHNAME', 'minikafka_is_text';
+COMMENT ON FUNCTION minikafka.is_text(bytea) IS
+'Whether fetch_text() can read a key or a value: it is UTF-8, and the encoding of the database has its characters. For CHECKs of topics.';
 
 CREATE FUNCTION minikafka.offsets(
 	topic text,

@@ -3,7 +3,7 @@
 CREATE FUNCTION minikafka.outbox() RETURNS trigger
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_outbox';
 COMMENT ON FUNCTION minikafka.outbox() IS
-'A trigger, AFTER INSERT OR UPDATE OR DELETE ... FOR EACH ROW EXECUTE FUNCTION minikafka.outbox(topic, column ... [, -column ...]): sends the row to the topic as JSON. The key is the named column, or columns joined by ":"; columns with "-" before their name are left out. Headers: op (INSERT, UPDATE, DELETE), table and schema of the table that the trigger was made on. An UPDATE sends the new row, and if the key changes before that a tombstone of the old key; a DELETE sends a tombstone. Needs INSERT on the topic. Errors, when it fires: 42703 no such column; 22004 a null in the key; 42704 no such topic; 42501; 54000 the row is too large; 39P01 not AFTER ROW.';
+'A trigger, AFTER INSERT OR UPDATE OR DELETE ... FOR EACH ROW EXECUTE FUNCTION minikafka.outbox(topic, column ... [, -column ...]): sends the row to the topic as JSON. The key is the named column, or columns joined by ":"; columns with "-" before their name are left out. Headers: op (INSERT, UPDATE, DELETE), table and schema of the table that the trigger was made on. An UPDATE sends the new row, and if the key changes before that a tombstone of the old key; a DELETE sends a tombstone. Needs INSERT on the topic. Errors, when it fires: 42703 no such column; 22004 a null in the key; 42704 no such topic; 42501; 54000 the row is too large; 23502, 23514, 22021 or 22P02 not as the topic''s NOT NULL, CHECK or value_format want it (a tombstone has no value); 39P01 not AFTER ROW.';
 
 CREATE FUNCTION minikafka.inbox_accept(consumer text, event_id text, payload bytea DEFAULT NULL)
 RETURNS boolean LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_inbox_accept';

@@ -16,7 +16,8 @@ SELECT c.relname::text AS topic,
 	pg_catalog.pg_get_userbyid(c.relowner)::text AS owner,
 	t.created_at,
 	t.delete_retention,
-	t.min_compaction_lag
+	t.min_compaction_lag,
+	t.value_format
 FROM minikafka.topic t
 JOIN pg_catalog.pg_class c ON c.oid = t.rel
 WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, DELETE')
@@ -35,6 +36,7 @@ COMMENT ON COLUMN minikafka.topics.owner IS 'role that owns the topic''s table';
 COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
 COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
 COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'how old a record must be to be compacted, NULL: an hour for maintain(), of any age for compact()';
+COMMENT ON COLUMN minikafka.topics.value_format IS 'what a value must be: bytes (anything), text or json';
 
 CREATE VIEW minikafka.partitions WITH (security_barrier) AS
 SELECT c.relname::text AS topic,

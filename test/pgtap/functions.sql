@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(127);
+SELECT plan(129);
 
 -- As API.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -33,7 +33,9 @@ INSERT INTO contract VALUES
 	('last_sent', 'OUT topic text, OUT partition integer, OUT base_offset bigint, OUT records bigint', 'SETOF record', 'v', 'u'),
 	('fetch', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record', 's', 'r'),
 	('fetch_text', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_text', 's', 'r'),
-	('fetch_json', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_json', 's', 'u'),
+	('fetch_json', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_json', 's', 'r'),
+	('is_json', 'value bytea', 'boolean', 'i', 's'),
+	('is_text', 'value bytea', 'boolean', 'i', 's'),
 	('offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's', 'r'),
 	-- for view partitions
 	('try_offsets', 'topic text, partition integer, OUT log_start_offset bigint, OUT end_offset bigint', 'record', 's', 'u'),
@@ -112,7 +114,7 @@ SELECT results_eq(
 	format('VALUES %s', columns),
 	'columns of view ' || view)
 FROM (VALUES
-	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval')$$),
+	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval'), ('value_format', 'text')$$),
 	('partitions', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('segments', 'bigint'), ('bytes', 'bigint')$$),
 	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text'), ('rebalanced_at', 'timestamp with time zone'), ('rebalanced_why', 'text')$$),
 	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean'), ('joined_at', 'timestamp with time zone'), ('session_timeout', 'interval'), ('max_poll_interval', 'interval'), ('expired', 'boolean')$$),

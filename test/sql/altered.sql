@@ -146,28 +146,28 @@ FROM minikafka.partitions ORDER BY 1;
 SELECT topic, committed_offset, end_offset, lag FROM minikafka.lag('both') ORDER BY 1;
 SELECT minikafka.drop_topic('broken'), minikafka.drop_topic('whole');
 
--- A constraint has no effect, and is no hindrance for the next segments either
+-- A constraint is no hindrance for the next segments
 SELECT minikafka.create_topic('full', 1, segment_records => 4);
-ALTER TABLE minikafka_topics.full ADD CONSTRAINT c CHECK (value IS NULL) NOT VALID;
+ALTER TABLE minikafka_topics.full ADD CONSTRAINT c CHECK (value IS NOT NULL) NOT VALID;
 ALTER TABLE minikafka_topics.full ALTER COLUMN key SET NOT NULL;
-SELECT count(minikafka.send('full', 'v')) FROM generate_series(1, 6);
+SELECT count(minikafka.send('full', 'v', 'k')) FROM generate_series(1, 6);
 SELECT end_offset, segments FROM minikafka.partitions WHERE topic = 'full';
 SELECT count(*) FROM minikafka.fetch('full', 0, 0);
 SELECT * FROM minikafka.check_topic('full');
 SELECT minikafka.add_partitions('full', 2);
-SELECT count(minikafka.send('full', 'v', partition => 1)) FROM generate_series(1, 6);
+SELECT count(minikafka.send('full', 'v', 'k', partition => 1)) FROM generate_series(1, 6);
 SELECT partition, end_offset, segments FROM minikafka.partitions WHERE topic = 'full' ORDER BY 1;
 -- What keeps the next segment from being attached fails the sender that needs
 -- it, clearly, and nothing of his transaction is kept
 CREATE TABLE in_the_way PARTITION OF minikafka_data.p922003_0 FOR VALUES FROM (8) TO (12);
 \set VERBOSITY sqlstate
 BEGIN;
-SELECT count(minikafka.send('full', 'v', partition => 0)) FROM generate_series(1, 4);
+SELECT count(minikafka.send('full', 'v', 'k', partition => 0)) FROM generate_series(1, 4);
 COMMIT;
 \set VERBOSITY default
 SELECT end_offset FROM minikafka.partitions WHERE topic = 'full' AND partition = 0;
 DROP TABLE in_the_way;
-SELECT count(minikafka.send('full', 'v', partition => 0)) FROM generate_series(1, 4);
+SELECT count(minikafka.send('full', 'v', 'k', partition => 0)) FROM generate_series(1, 4);
 SELECT end_offset, segments FROM minikafka.partitions WHERE topic = 'full' AND partition = 0;
 SELECT minikafka.drop_topic('full');
 

@@ -1,0 +1,86 @@
+/*
+ * mk_json.c
+ *		Bytes of a record as jsonb.
+ *
+ * What jsonb can hold, only its own input function knows: it refuses what is
+ * no JSON, and of JSON the character \u0000, numbers and strings that are too
+ * large, and what nests too deeply.  So it is asked, and its error is caught.
+ * That takes no subtransaction, since the function has nothing but memory to
+ * give back.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+
+#include "mk_compat.h"
+#include "mk_json.h"
+#include "mk_utf8.h"
+
+static bool
+mk_is_no_jsonb(int sqlstate)
+{
+	return ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_DATA_EXCEPTION ||
+		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
+}
+
+/* Why jsonb has refused it with that error, which may show some of it. */
+static const char *
+mk_json_problem(char *json, int sqlstate)
+{
+	JsonLexContext *lex;
+	JsonSemAction nothing = nullSemAction;
+
+	if (sqlstate == ERRCODE_STATEMENT_TOO_COMPLEX)
+		return "It nests too deeply.";
+	if (ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED)
+		return "It has more or longer parts than jsonb can hold.";
+
+	if (sqlstate == ERRCODE_UNTRANSLATABLE_CHARACTER)
+		return "It has a Unicode escape that jsonb cannot hold.";
+
+	lex = mk_json_lex_context(json, strlen(json), GetDatabaseEncoding());
+	if (pg_parse_json(lex, &nothing) == JSON_SUCCESS)
+		return "It has a number that jsonb cannot hold.";
+	if (lex->token_start == NULL)
+		return "It is no JSON: it ends too early.";
+	return psprintf("It is no JSON from byte %d on.",
+					(int) (lex->token_start - json) + 1);
+}
+
+Jsonb *
+mk_json_decode(struct varlena *bytes, const char **why)
+{
+	MemoryContext context = CurrentMemoryContext;
+	struct varlena *text = mk_utf8_to_text(bytes);
+	volatile Datum jsonb = (Datum) 0;
+	volatile int sqlstate = 0;
+	char *json;
+
+	if (text == NULL)
+	{
+		if (why != NULL)
+			*why = mk_utf8_problem();
+		return NULL;
+	}
+	json = text_to_cstring(text);
+	PG_TRY();
+	{
+		jsonb = DirectFunctionCall1(jsonb_in, CStringGetDatum(json));
+	}
+	PG_CATCH();
+	{
+		sqlstate = geterrcode();
+		if (!mk_is_no_jsonb(sqlstate))
+			PG_RE_THROW();
+		MemoryContextSwitchTo(context);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	if (sqlstate == 0)
+		return DatumGetJsonbP(jsonb);
+	if (why != NULL)
+		*why = mk_json_problem(json, sqlstate);
+	return NULL;
+}
