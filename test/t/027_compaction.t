@@ -168,7 +168,8 @@ CREATE TABLE load_done ();
 CREATE TABLE sent (key text, n bigint, value text);
 SELECT minikafka.create_topic('t', 2, segment_records => 500,
 	cleanup_policy => 'compact');
-SELECT minikafka.set_topic_option('t', 'delete_retention', '0');
+SELECT minikafka.set_topic_option('t', 'delete_retention', '0'),
+	minikafka.set_topic_option('t', 'min_compaction_lag', '0');
 
 CREATE PROCEDURE maintain_all(INOUT passes int DEFAULT 0)
 LANGUAGE plpgsql AS $$
