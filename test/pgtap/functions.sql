@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(129);
+SELECT plan(130);
 
 -- As API.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");

@@ -37,7 +37,7 @@ SELECT minikafka.append('compacted', 0, 'k', 'v', producer => 'p', sequence => 0
 $node->safe_psql('source', q{CALL minikafka.compact('compacted')});
 
 my $state = q{
-SELECT topic, partition, log_start_offset, end_offset, segments FROM minikafka.partitions;
+SELECT topic, partition, log_start_offset, end_offset, segments FROM minikafka.partitions ORDER BY 1, 2;
 SELECT count(*), sum("offset") FROM minikafka_topics.compacted;
 SELECT count(*), sum("offset") FROM minikafka_topics.expiring;
 SELECT group_id, owner FROM minikafka.groups;
