@@ -383,7 +383,8 @@ sub sqlstate
 	return $status == 0 ? '00000' : "status $status: $err";
 }
 
-# What check_topic() finds; '' for a sound topic.
+# What check_topic() finds but times of the future, which tests make by shifting
+# the clock; '' for a sound topic.
 sub problems
 {
 	my ($node, $topic) = @_;
