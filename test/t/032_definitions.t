@@ -244,8 +244,13 @@ BEGIN
 	FOR name IN SELECT c.oid::regclass FROM pg_class c
 		WHERE relkind = 'p' AND NOT relispartition ORDER BY 1
 	LOOP
-		EXECUTE format('SELECT count(*), md5(string_agg(r::text, '','' ORDER BY r::text))
-			FROM %s r', name) INTO records, digest;
+		BEGIN
+			EXECUTE format('SELECT count(*), md5(string_agg(r::text, '','' ORDER BY r::text))
+				FROM %s r', name) INTO records, digest;
+		EXCEPTION WHEN object_not_in_prerequisite_state THEN
+			-- a foreign table of nothing
+			SELECT NULL, NULL INTO records, digest;
+		END;
 		RETURN NEXT;
 	END LOOP;
 END $$;
@@ -922,13 +927,13 @@ ALTER TABLE :t ADD CONSTRAINT c CHECK (value IS NOT NULL); ALTER TABLE :t RENAME
 ALTER TABLE :t ADD CONSTRAINT c CHECK (value IS NOT NULL); ALTER TABLE :t DROP CONSTRAINT c
 	topic: ok
 ALTER TABLE :t ADD CONSTRAINT c CHECK (value IS NOT NULL); ALTER TABLE :s RENAME CONSTRAINT c TO d
-	topic: 42P16
+	topic: 42P16; novalue 23514
 ALTER TABLE :t ADD CONSTRAINT c CHECK (value IS NOT NULL); ALTER TABLE :s DROP CONSTRAINT c
-	topic: 42P16
+	topic: 42P16; novalue 23514
 ALTER TABLE :t ADD CONSTRAINT c CHECK (value IS NULL) NOT VALID; ALTER TABLE :t VALIDATE CONSTRAINT c
-	topic: 23514
+	topic: 23514; full nokey noheaders big seven append many 23514
 ALTER TABLE :t ADD CONSTRAINT c CHECK (value IS NOT NULL); ALTER TABLE :t ALTER CONSTRAINT c DEFERRABLE
-	topic: 42809
+	topic: 42809; novalue 23514
 ALTER TABLE :t ADD CONSTRAINT c CHECK (octet_length(key) > 0 AND headers ? 'h')
 	topic: ok
 	partition: ok; send 55000; reported
@@ -1010,11 +1015,11 @@ ALTER TABLE :t DROP CONSTRAINT :pkey, ADD UNIQUE ("offset")
 ALTER TABLE :t DROP CONSTRAINT :pkey, ADD PRIMARY KEY ("offset") WITH (fillfactor = 10)
 	segment: 42501, as superuser ok
 CREATE UNIQUE INDEX i:n ON :t ("offset" DESC); ALTER TABLE :t DROP CONSTRAINT :pkey, ADD PRIMARY KEY USING INDEX i:n
-	segment: 42704
+	segment: 42704, as superuser 42809
 CREATE UNIQUE INDEX i:n ON :t ("offset"); ALTER TABLE :t DROP CONSTRAINT :pkey, ADD PRIMARY KEY USING INDEX i:n
-	segment: 42704
+	segment: 42704, as superuser ok
 CREATE UNIQUE INDEX i:n ON :t ("offset") INCLUDE (value); ALTER TABLE :t DROP CONSTRAINT :pkey, ADD CONSTRAINT p PRIMARY KEY USING INDEX i:n
-	segment: 42704
+	segment: 42704, as superuser ok
 ALTER TABLE :t RENAME CONSTRAINT :pkey TO other
 	segment: ok
 ALTER TABLE :t ALTER CONSTRAINT :pkey DEFERRABLE
@@ -1070,7 +1075,7 @@ CREATE TABLE own.child:n (o bigint REFERENCES :t)
 CREATE TABLE own.child:n (o bigint REFERENCES :t ("offset") ON DELETE CASCADE)
 	segment: ok; send 55000; reported
 ALTER TABLE :t ADD PRIMARY KEY ("offset", partition); CREATE TABLE own.child:n (o bigint, p int, FOREIGN KEY (o, p) REFERENCES :t)
-	topic: 42704
+	topic: 42704, as superuser 42704
 
 # triggers and rules
 ALTER TABLE :t DISABLE TRIGGER ALL
@@ -1345,9 +1350,9 @@ CREATE TABLE own.part:n PARTITION OF :t FOR VALUES FROM (6) TO (10)
 CREATE TABLE own.part:n PARTITION OF :t FOR VALUES FROM (1000) TO (2000) PARTITION BY LIST (key)
 	partition: ok; reported
 CREATE FOREIGN TABLE own.part:n PARTITION OF :t DEFAULT SERVER nothing
-	partition: 42704
+	partition: ok; noheaders big seven append many block 55000; select 55000; reported
 CREATE FOREIGN TABLE own.part:n PARTITION OF :t FOR VALUES FROM (8) TO (12) SERVER nothing
-	partition: 42704
+	partition: ok; many block 55000; select 55000; reported
 ALTER TABLE :t DETACH PARTITION :p
 	topic: ok; noheaders big seven append many block 55000; reported
 ALTER TABLE :t DETACH PARTITION :s
@@ -1365,7 +1370,7 @@ ALTER TABLE :t DETACH PARTITION :s; ALTER TABLE :t ATTACH PARTITION :s FOR VALUE
 ALTER TABLE :t DETACH PARTITION :s; ALTER TABLE :t ATTACH PARTITION :s DEFAULT
 	partition: ok; send 55000; fetch poll expire 55000; reported
 ALTER TABLE :t DETACH PARTITION :s; ALTER TABLE :topic ATTACH PARTITION :s DEFAULT
-	partition: 23514
+	partition: 23514; send 55000; fetch poll expire 55000; reported
 ALTER TABLE :t DETACH PARTITION :p; ALTER TABLE :t ATTACH PARTITION :p FOR VALUES IN (0, 1)
 	topic: ok; noheaders big seven append many block 55000; reported
 ALTER TABLE :t DETACH PARTITION :p; ALTER TABLE :t ATTACH PARTITION :p DEFAULT
@@ -1443,8 +1448,8 @@ COPY :t FROM PROGRAM 'cat /dev/null'
 	partition: 42501, as superuser 42501
 	segment: 42501, as superuser 42501
 ALTER TABLE :t DISABLE TRIGGER USER; INSERT INTO :s VALUES (1, '2000-01-01', 0, 'k', 'forged', '"scalar"')
-	topic: 42501, as superuser 42501
-	partition: 42501, as superuser 42501
+	topic: 42501
+	partition: 42501
 	segment: ok; send 55000; fetch poll expire 55000; reported
 MERGE INTO :t USING (SELECT 0) AS a (x) ON false WHEN NOT MATCHED THEN INSERT VALUES (2, now(), 0, 'k', 'forged', NULL)
 	topic: 42501, as superuser 42501
@@ -1589,21 +1594,21 @@ REINDEX (TABLESPACE other_space) INDEX :index
 COMMENT ON INDEX :index IS 'mine'
 	segment: ok
 CREATE INDEX i:n ON :t (key); ALTER INDEX minikafka_topics.i:n RENAME TO renamed:n
-	topic: 42P01
+	topic: 42P01, as superuser ok
 CREATE INDEX i:n ON :t (key); ALTER INDEX minikafka_topics.i:n SET TABLESPACE other_space
-	topic: 42P01
+	topic: 42P01, as superuser ok
 CREATE INDEX i:n ON :t (key); ALTER INDEX minikafka_topics.i:n SET (fillfactor = 50)
-	topic: 42P01
+	topic: 42P01, as superuser 42809
 CREATE INDEX i:n ON :t (own.first(value)); ALTER INDEX minikafka_topics.i:n ALTER COLUMN 1 SET STATISTICS 100
-	topic: 42P01
+	topic: 42P01, as superuser ok
 CREATE INDEX i:n ON ONLY :t (key); CREATE INDEX i:n ON :p (key); ALTER INDEX minikafka_topics.i:n ATTACH PARTITION minikafka_data.i:n
 	topic: 42P01
 CREATE INDEX i:n ON :t (key); DROP INDEX minikafka_topics.i:n
-	topic: 42704
+	topic: 42704, as superuser ok
 CREATE INDEX i:n ON :t (key); REINDEX INDEX minikafka_topics.i:n
-	topic: 42P01
+	topic: 42P01, as superuser ok
 CREATE INDEX i:n ON :t (own.first(value)); REINDEX INDEX CONCURRENTLY minikafka_topics.i:n
-	topic: 42P01
+	topic: 42P01, as superuser ok
 
 # of PostgreSQL 16, 17 and 18
 16+ ALTER TABLE :t ALTER COLUMN value SET STORAGE DEFAULT

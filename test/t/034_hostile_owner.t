@@ -166,7 +166,7 @@ is( sqlstate($node,
 is(sql($read), join(',', map { "$_:$_" } 34 .. 62), 'all is there, in order');
 is(sqlstate($node, q{SET ROLE owner; SELECT minikafka.add_partitions('named', 2)}),
 	'00000', 'a partition is added');
-is(sqlstate($node, q{SET ROLE client; SELECT minikafka.send('named', 'v', partition => 1)}),
+is(sqlstate($node, q{SET ROLE client; SELECT minikafka.send('named', 'v', 'k', partition => 1)}),
 	'00000', 'and takes records');
 is(sql($read =~ s/0, 0\)/1, 0)/r), '0:v', 'which are read');
 is(problems($node, 'named'), '', 'the topic is sound');
