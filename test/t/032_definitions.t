@@ -241,8 +241,8 @@ END $$;
 CREATE FUNCTION hostile.contents() RETURNS TABLE (name text, records bigint, digest text)
 LANGUAGE plpgsql AS $$
 BEGIN
-	FOR name IN SELECT c.oid::regclass FROM pg_class c
-		WHERE relkind = 'p' AND NOT relispartition ORDER BY 1
+	FOR name IN SELECT c.oid::regclass::text FROM pg_class c
+		WHERE relkind = 'p' AND NOT relispartition ORDER BY c.oid::regclass::text
 	LOOP
 		BEGIN
 			EXECUTE format('SELECT count(*), md5(string_agg(r::text, '','' ORDER BY r::text))
@@ -372,8 +372,8 @@ sub run_form
 	  . join('', map { <<"SQL" } @statements) . "\\echo @ :n $step :state\n";
 $_;
 \\set state :SQLSTATE
-SELECT :accepted OR :'state' = '00000' AS accepted,
-	:refused OR :'state' = '42501' AS refused \\gset
+SELECT :'accepted'::boolean OR :'state' = '00000' AS accepted,
+	:'refused'::boolean OR :'state' = '42501' AS refused \\gset
 SQL
 }
 
@@ -621,7 +621,7 @@ for my $database (@databases)
 delete $ENV{PGOPTIONS};
 
 # There, and here after maintenance that takes all that is old, a client that
-# could send can send again.  A topic can always be dropped.
+# could send all can send again.  A topic can always be dropped.
 
 sub script_later
 {
@@ -685,7 +685,7 @@ sub later_is_wrong
 	return 1 unless defined $got->{later} && $got->{later} =~ $CLEAN;
 	# what depends on it is in the way, or it has left the schema
 	return 1 unless $got->{drop} =~ /^(?:00000|2BP01|42704)$/;
-	return $got->{full} eq '00000' && $got->{later} ne '00000';
+	return $got->{later} ne '00000' && !grep { $got->{$_} ne '00000' } @SENDS;
 }
 
 # but for those of forms

@@ -220,9 +220,9 @@ SELECT minikafka.send('$topic', 'v');
 	my @states = map { sqlstate($node, "SELECT minikafka.send('$topic', 'v')") } 1 .. 25;
 
 	is(join(' ', grep { !/^(?:00000|55000)$/ } @states), '', "$topic: clear errors");
+	sql(q{DROP FOREIGN TABLE IF EXISTS t2; DROP TABLE IF EXISTS t0, t1, t3, t4 CASCADE});
 	is(sqlstate($node, "SELECT minikafka.drop_topic('$topic')"),
 		'00000', "$topic: dropped");
-	sql(q{DROP FOREIGN TABLE IF EXISTS t2; DROP TABLE IF EXISTS t0, t1, t3, t4 CASCADE});
 }
 
 # ---------------------------------------------------------------------------
