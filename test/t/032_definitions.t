@@ -31,6 +31,9 @@ use Test::More;
 # Forms share a few databases, which are done side by side.
 my $DATABASES = 6;
 
+# A client does a hundred forms.
+$MinikafkaTest::TIMEOUT *= 4;
+
 my $node = new_node(
 	'main',
 	'log_error_verbosity = verbose',

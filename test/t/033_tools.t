@@ -12,11 +12,15 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# The load goes on beside all the tools.
+$MinikafkaTest::TIMEOUT *= 4;
+
 my $node = new_node(
 	'primary',
 	'log_error_verbosity = verbose',
 	'allow_in_place_tablespaces = on',
-	'max_locks_per_transaction = 256');
+	'max_locks_per_transaction = 256',
+	'statement_timeout = 0');
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
