@@ -120,8 +120,9 @@ install_node() {
     fi
 }
 
-server_packages postgresql-%-pgtap libtap-parser-sourcehandler-pgtap-perl \
-    libipc-run-perl perl pgbouncer python3-psycopg2
+server_packages postgresql-%-pgtap postgresql-%-repack \
+    libtap-parser-sourcehandler-pgtap-perl libipc-run-perl perl pgbouncer \
+    python3-psycopg2
 server_copy
 if [[ " $ONLY " == *' t '* && $(files t .t) == */025_examples.t* ]]; then
     install_node

@@ -14,7 +14,7 @@ use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
   new_node new_standby wait_standby new_pooler
-  start_psql start_scripts start_pgbench finish_ok
+  start_in start_psql start_scripts start_pgbench finish_ok
   new_session ask state_after at start_query finish_query
   install_reader start_reader finish_reader finish_load
   rows sqlstate problems server_errors library
@@ -146,6 +146,12 @@ sub _start
 	$client{run} = IPC::Run::start(\@command, '<', \undef, '>',
 		\$client{out}, '2>', \$client{err}, IPC::Run::timeout($TIMEOUT));
 	return \%client;
+}
+
+# start_in(NODE, COMMAND ...): any command, which finds the node's programs
+sub start_in
+{
+	return _start(@_);
 }
 
 # start_psql(NODE, STATEMENT ...): each is sent by itself
