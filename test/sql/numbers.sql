@@ -56,12 +56,12 @@ SELECT minikafka.join_group('others', '{second}', 'a');
 SELECT minikafka.append('first', 0, 'k', 'v', producer => 'app', sequence => 0), minikafka.inbox_accept('orders', 'event');
 SELECT kind, n.number FROM numbers n JOIN before b USING (kind) WHERE n.number > b.number ORDER BY 1;
 
--- a table that a topic has left keeps its number from the next
+-- a table that a topic has left is not in the way of the next
 CALL fall_back();
-SELECT format('CREATE TABLE minikafka_data.p%s_7_1 ()', 2004) \gexec
+CREATE TABLE minikafka_data.p2004_0 ();
 SELECT minikafka.create_topic('fifth', 1);
-SELECT topic_id FROM minikafka.topic WHERE rel = 'minikafka_topics.fifth'::regclass;
-DROP TABLE minikafka_data.p2004_7_1;
+SELECT p.topic_id, p.rel FROM minikafka.partition p JOIN minikafka.topic t USING (topic_id) WHERE t.rel = 'minikafka_topics.fifth'::regclass;
+DROP TABLE minikafka_data.p2004_0;
 
 -- nobody can write a number twice
 \set VERBOSITY sqlstate
