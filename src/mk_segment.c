@@ -702,10 +702,33 @@ static void
 mk_attach(const MkTopic *topic, Oid parent, Oid relid, const char *bounds)
 {
 	MkAttach a = {topic->owner, parent, relid, bounds};
+	MemoryContext context = CurrentMemoryContext;
+	const char *what =
+		psprintf("table \"%s\" of topic \"%s\" could not be attached",
+				 get_rel_name(relid), NameStr(topic->name));
 
-	mk_limit_call(mk_run_attach, &a,
-				  psprintf("table \"%s\" of topic \"%s\" could not be attached",
-						   get_rel_name(relid), NameStr(topic->name)));
+	PG_TRY();
+	{
+		mk_limit_call(mk_run_attach, &a, what);
+	}
+	PG_CATCH();
+	{
+		/* the locks of ATTACH itself are there, or nobody else's */
+		if (geterrcode() == ERRCODE_LOCK_NOT_AVAILABLE)
+		{
+			MemoryContextSwitchTo(context);
+			FlushErrorState();
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("%s", what),
+					 errdetail("What the owner of the table has written waits "
+							   "for a lock."),
+					 errhint("Look at the functions in the table's "
+							 "constraints and indexes.")));
+		}
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
 }
 
 /*

@@ -1239,10 +1239,10 @@ mk_xact_pre_commit(MkPending *p)
 	PushActiveSnapshot(GetTransactionSnapshot());
 
 	mk_xact_check_buffer(p);
+	mk_xact_recheck(p);
 	for (int i = 0; i < p->nparts; i++)
 		if (mk_xact_count(p, i) > 0)
 			mk_stale_before_append(p->parts[i].topic, p->parts[i].partition);
-	mk_xact_recheck(p);
 	mk_xact_order_notes(p);
 	mk_xact_check_locks(p);
 	for (int i = 0; i < p->nnotes; i++)

@@ -40,6 +40,8 @@ BEGIN
 		PERFORM pg_sleep(600);
 	ELSIF mode = 'failing' THEN
 		RAISE 'it fails';
+	ELSIF mode = 'waiting' THEN
+		RAISE lock_not_available; -- as after lock_timeout
 	END IF;
 	RETURN 1;
 END $$;
@@ -54,6 +56,8 @@ UPDATE regress_owner.mode SET mode = 'failing';
 SELECT minikafka.send('slow', 'v2');
 SELECT segments FROM minikafka.partitions WHERE topic = 'slow';
 RESET ROLE;
+CALL minikafka.maintain();
+UPDATE regress_owner.mode SET mode = 'waiting';
 CALL minikafka.maintain();
 UPDATE regress_owner.mode SET mode = 'slow';
 SET minikafka.clock_offset = 7200;
