@@ -14,7 +14,7 @@ use Test::More;
 
 my $node = new_node('primary', 'log_error_verbosity = verbose',
 	'autovacuum_naptime = 1', 'maintenance_work_mem = 1MB',
-	'max_standby_streaming_delay = 1s');
+	'max_standby_streaming_delay = -1');
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
