@@ -536,8 +536,9 @@ mk_log_walk_back(const MkTopic *topic, int32 partition, MkHint *hint,
  * was running when that got its id, before it was sequenced.  Of those there are
  * fewer than MaxBackends, which a standby has as many of as the primary.  So the
  * walk back ends when it has met as many transactions that are older; or at the
- * first one, if none is in progress: see invariant 1.  What the snapshot does not
- * see counts as undecided.
+ * first one, if none is in progress: see invariant 1.  (None is below the
+ * snapshot's xmax then, nor from there on: xmax goes by the transactions that
+ * have ended.)  What the snapshot does not see counts as undecided.
  */
 
 /* The inserter of the row; and whether it is older than all in progress. */
@@ -588,6 +589,7 @@ mk_log_run_start(const MkTopic *topic, int32 partition, MkHint *hint,
 typedef struct MkStandbyWalk
 {
 	Snapshot snapshot;
+	bool is_quiet; /* no transaction was in progress */
 	int64 bound; /* below that all is decided */
 	int64 end; /* the last row's successor, -1 if none was met */
 	int64 undecided; /* the first, -1 if none was met */
@@ -624,7 +626,7 @@ mk_log_walk_standby(const MkTopic *topic, int32 partition, MkHint *hint,
 			continue;
 		}
 		xid = mk_scan_inserter(&s, w->snapshot, &is_old);
-		if (w->snapshot->xmin == w->snapshot->xmax ||
+		if (w->is_quiet ||
 			(is_old && xid != w->xid && ++w->nold >= MaxBackends))
 		{
 			next = -1;
@@ -656,6 +658,8 @@ mk_log_standby_end(const MkTopic *topic, int32 partition, MkHint *hint)
 
 	PushActiveSnapshot(GetLatestSnapshot());
 	w.snapshot = GetActiveSnapshot();
+	w.is_quiet = w.snapshot->xmin == w.snapshot->xmax &&
+		w.snapshot->xmax == ReadNextTransactionId();
 	while (next >= 0 && segment >= w.bound / topic->segment_records)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -77,6 +77,19 @@ finish_ok($_, 'it committed') for $first, $second;
 is(end_there('t'), '2604 2604', 'the end moves on when it has committed');
 is(end_there('other'), '2 2', 'there too');
 
+# nothing in progress that is older than what has ended
+$gate->query_safe('SELECT pg_advisory_lock(1)');
+$old->query_safe(q{BEGIN; SELECT pg_current_xact_id()});
+$first = hold(q{SELECT minikafka.send('other', 'held')});
+$old->query_safe(q{SELECT minikafka.send('other', 'old'); COMMIT});
+$standby->poll_query_until('postgres',
+	q{SELECT max("offset") = 3 FROM minikafka_topics.other}) or die;
+is($session->query_safe(q{SELECT end_offset FROM minikafka.offsets('other', 0)}),
+	'2', 'the newest transaction is the one in flight');
+$gate->query_safe('SELECT pg_advisory_unlock(1)');
+finish_ok($first, 'it committed');
+is(end_there('other'), '4 4', 'the end moves on then');
+
 # long runs, and what else is in progress on the primary
 my $unrelated = $node->background_psql('postgres');
 sql(q{SELECT count(minikafka.send('t', 'bulk')) FROM generate_series(1, 1500)});
