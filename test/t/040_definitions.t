@@ -1307,7 +1307,7 @@ ALTER TABLE :t RENAME TO renamed:n
 	partition: 42501, as superuser ok
 	segment: 42501, as superuser ok
 ALTER TABLE :t SET SCHEMA own
-	topic: ok; full nokey novalue noheaders big seven append many 42704; fetch expire check 42704
+	topic: ok; full nokey novalue noheaders big seven append many 42704; join 42501; fetch expire check 42704; poll commit MK025
 	partition: ok
 	segment: ok
 ALTER TABLE :t SET SCHEMA minikafka_topics
@@ -1386,7 +1386,7 @@ DROP TABLE :t CASCADE
 	partition: ok; send 55000; fetch poll expire 55000; reported
 	segment: ok; send 55000; fetch poll expire 55000; reported
 DROP TABLE :t
-	topic: ok; full nokey novalue noheaders big seven append many 42704; select 42601; fetch expire check 42704
+	topic: ok; full nokey novalue noheaders big seven append many 42704; join 42501; select 42601; fetch expire check 42704; poll commit MK025
 
 # other objects
 COMMENT ON TABLE :t IS 'mine'
