@@ -190,6 +190,7 @@ mk_terms_now(const MkTopic *topic)
 	MemoryContext context;
 	MemoryContext old;
 	MkTerms *terms;
+	uint64 reading;
 	bool found;
 
 	if (!topic->valid && mk_catalog_topic(topic->relid) == NULL)
@@ -205,12 +206,14 @@ mk_terms_now(const MkTopic *topic)
 	if (likely(known->reading == topic->reading))
 		return known;
 
-	known->reading = topic->reading;
+	/* not known to be read if that fails, and again if the topic changes */
+	reading = topic->reading;
 	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka terms",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	terms = mk_terms_read(topic);
 	MemoryContextSwitchTo(old);
+	known->reading = reading;
 	if (known->context != NULL && mk_terms_equal(terms, known->terms))
 	{
 		MemoryContextDelete(context);
