@@ -642,7 +642,7 @@ mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
 	HeapTuple tuple;
 
 	mk_rows_begin(&rows, which, index, mk_rows_now(), nkeys, values);
-	LockRelation(rows.rel, RowExclusiveLock);
+	mk_rows_lock(&rows);
 	oldest = GetOldestNonRemovableTransactionId(rows.rel);
 	while (removed < limit &&
 		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)

@@ -204,6 +204,14 @@ CREATE TRIGGER log AFTER INSERT OR UPDATE OR DELETE ON minikafka.group_progress 
 SELECT minikafka.commit_offset('g', 'listed', 0, 0);
 COMMIT;
 SELECT count(*) FROM minikafka.group_progress g JOIN minikafka.topic t USING (topic_id) WHERE t.rel = 'minikafka_topics.listed'::regclass;
+SELECT minikafka.commit_offset('g', 'listed', 0, 0);
+SELECT minikafka.commit_offset('g', 'listed', 0, 0);
+CREATE TRIGGER log AFTER INSERT OR UPDATE OR DELETE ON minikafka.group_progress FOR EACH ROW EXECUTE FUNCTION log();
+SET client_min_messages = error;
+CALL minikafka.maintain();
+RESET client_min_messages;
+DROP TRIGGER log ON minikafka.group_progress;
+SELECT count(*) FROM minikafka.group_progress g JOIN minikafka.topic t USING (topic_id) WHERE t.rel = 'minikafka_topics.listed'::regclass;
 BEGIN;
 CREATE TRIGGER log AFTER INSERT OR UPDATE OR DELETE ON minikafka.topic FOR EACH ROW EXECUTE FUNCTION log();
 SAVEPOINT s;
