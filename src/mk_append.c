@@ -4,7 +4,8 @@
  *
  * The rows are written directly: no trigger and no right of the caller counts,
  * and constraints only as mk_contract.c has them.  Indexes that the owner of
- * the topic has added to a segment are kept up, and what they run is run as him.
+ * the topic has added to a segment are kept up, and run as the owner what they
+ * call.
  */
 #include "postgres.h"
 

@@ -50,7 +50,7 @@ extern bool mk_group_is_empty(MkGroup *group);
 extern int mk_group_halved(const MkGroup *group);
 
 /*
- * Whether the owner of a partition, who stands at "position" (-1: at the
+ * Whether the owner of a partition, which stands at "position" (-1: at the
  * committed offset), has committed all that it has polled there.
  */
 extern bool

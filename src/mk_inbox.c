@@ -306,10 +306,6 @@ mk_inbox_set_owner(const char *consumer, const char *owner)
 	mk_inbox_end(&as);
 }
 
-/* Column numbers, as in sql/parts/10_catalog.sql */
-#define Anum_inbox_consumer_consumer 1
-#define Anum_inbox_consumer_owner    3
-
 List *
 mk_inbox_look(List *missing)
 {
@@ -321,10 +317,10 @@ mk_inbox_look(List *missing)
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 		missing = mk_role_look(missing,
 							   NameStr(*DatumGetName(mk_rows_column(
-								   &rows, tuple, Anum_inbox_consumer_owner))),
+								   &rows, tuple, Anum_consumer_owner))),
 							   "inbox consumer",
 							   TextDatumGetCString(mk_rows_column(
-								   &rows, tuple, Anum_inbox_consumer_consumer)),
+								   &rows, tuple, Anum_consumer_consumer)),
 							   false);
 	mk_rows_end(&rows);
 	return missing;

@@ -15,7 +15,10 @@
  * append() takes its producer's and its partition's lock, and drop_topic() those
  * of all partitions.  A step of maintenance takes: that the topic is in use, the
  * cleaning lock of a partition, its log start; or that topics are in use, a
- * group; or a producer.
+ * group; or a producer.  Where a log has lost records, group partitions and
+ * producers come after the cleaning lock, and in a transaction that sends before
+ * the locks of its commit: see mk_stale.c.  The lock for numbers is let go before
+ * another one is waited for.
  */
 #ifndef MK_LOCK_H
 #define MK_LOCK_H

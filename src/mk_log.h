@@ -38,7 +38,7 @@ typedef struct MkTail
 extern void mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail);
 extern void mk_log_tail_close(MkTail *tail);
 
-/* Only the offset, for who need not hold the lock. */
+/* Only the offset, for a caller that need not hold the lock. */
 extern int64 mk_log_next_offset(const MkTopic *topic, int32 partition);
 
 /*

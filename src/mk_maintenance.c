@@ -369,7 +369,7 @@ mk_retain_partition(MkWork *w)
 		;
 }
 
-/* How old records must be; compact(), which somebody calls, goes to the end. */
+/* How old records must be; compact(), which is called for that, goes to the end. */
 static int64
 mk_compaction_lag(const MkWork *w)
 {

@@ -515,7 +515,7 @@ mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record)
 		return true;
 	slot = MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsMinimalTuple);
 
-	/* who repeats some does so in order: from where the last one was */
+	/* repeats mostly come in order: from where the last one was */
 	begun = p->is_reading ? p->reader.position : 0;
 	p->is_reading = false; /* if it fails */
 	if (begun > 0)

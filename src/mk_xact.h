@@ -143,8 +143,8 @@ typedef enum MkNoteRank
  *
  * "done" is called for each of them when the transaction has committed, "undone"
  * for each note when it, or its subtransaction, has rolled back.  Neither may
- * fail, allocate memory or look at anything but the note and the session's own
- * memory.
+ * fail, so neither may need memory, or look at anything but the note and what
+ * the session itself has: its memory, and locks that it holds.
  */
 typedef struct MkNoteKind
 {
