@@ -62,6 +62,13 @@ enum
 	Natts_compaction = Anum_compaction_tombstones
 };
 
+enum
+{
+	Anum_settled_topic_id = 1,
+	Anum_settled_partition,
+	Natts_settled = Anum_settled_partition
+};
+
 /* Where a topic has none of its own */
 #define MK_DEFAULT_DELETE_RETENTION USECS_PER_DAY
 
@@ -366,6 +373,7 @@ mk_catalog_topic_delete(int32 topic_id)
 	mk_relation_delete_all(MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1, &topic_id);
 	mk_relation_delete_all(MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, 1,
 						   &topic_id);
+	mk_relation_delete_all(MK_REL_SETTLED, MK_REL_SETTLED_IDX, 1, &topic_id);
 }
 
 /* ---------------------------------------------------------------------------
@@ -401,6 +409,32 @@ mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table)
 	values[Anum_partition_log_start_offset - 1] = Int64GetDatum(0);
 	values[Anum_partition_rel - 1] = ObjectIdGetDatum(table);
 	mk_relation_insert(MK_REL_PARTITION, NULL, values, nulls);
+	mk_catalog_settle(topic, partition);
+}
+
+bool
+mk_catalog_is_settled(const MkTopic *topic, int32 partition)
+{
+	MkRows rows;
+	bool found;
+
+	mk_partition_rows(&rows, MK_REL_SETTLED, MK_REL_SETTLED_IDX, topic,
+					  partition);
+	found = mk_rows_next(&rows, ForwardScanDirection) != NULL;
+	mk_rows_end(&rows);
+	return found;
+}
+
+/* Two sessions may both do it. */
+void
+mk_catalog_settle(const MkTopic *topic, int32 partition)
+{
+	Datum values[Natts_settled];
+	bool nulls[Natts_settled] = {0};
+
+	values[Anum_settled_topic_id - 1] = Int32GetDatum(topic->topic_id);
+	values[Anum_settled_partition - 1] = Int32GetDatum(partition);
+	mk_relation_insert(MK_REL_SETTLED, NULL, values, nulls);
 }
 
 Oid

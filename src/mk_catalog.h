@@ -127,6 +127,14 @@ extern void mk_catalog_topic_delete(int32 topic_id);
 extern void
 mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table);
 /* The partition's table, InvalidOid if there is no such partition. */
+/*
+ * Whether the partition's log is known to have what groups and producers have
+ * noted of it; and notes that it has.  So it is of a partition that was made
+ * here, and not of one that was restored.
+ */
+extern bool mk_catalog_is_settled(const MkTopic *topic, int32 partition);
+extern void mk_catalog_settle(const MkTopic *topic, int32 partition);
+
 extern Oid mk_catalog_partition_table(const MkTopic *topic, int32 partition);
 extern int64 mk_catalog_log_start(const MkTopic *topic, int32 partition);
 /* The caller holds mk_lock_log_start. */

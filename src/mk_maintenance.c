@@ -236,7 +236,8 @@ mk_forget_lost(MkWork *w)
 {
 	MkForgotten forgotten;
 
-	if (!mk_log_newest_is_empty(w->topic, w->partition))
+	if (mk_catalog_is_settled(w->topic, w->partition) ||
+		!mk_log_newest_is_empty(w->topic, w->partition))
 		return;
 	mk_stale_forget(w->topic, w->partition, &forgotten);
 	if (forgotten.groups == 0 && forgotten.producers == 0)

@@ -63,6 +63,8 @@ static const struct
 	[MK_REL_SEGMENT_PKEY] = {"segment_pkey"},
 	[MK_REL_COMPACTION] = {"compaction", 6},
 	[MK_REL_COMPACTION_PKEY] = {"compaction_pkey"},
+	[MK_REL_SETTLED] = {"settled_partition", 2},
+	[MK_REL_SETTLED_IDX] = {"settled_partition_idx"},
 	[MK_REL_GROUP] = {"consumer_group", 12},
 	[MK_REL_GROUP_PKEY] = {"consumer_group_pkey"},
 	[MK_REL_GROUP_NO_KEY] = {"consumer_group_group_no_key"},
@@ -112,6 +114,7 @@ static const struct
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1},
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1},
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, 1},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_SETTLED, MK_REL_SETTLED_IDX, 1},
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_ASSIGNMENT, MK_REL_ASSIGNMENT_PKEY, 2},
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 2},
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 2},
@@ -711,11 +714,12 @@ mk_relation_last(MkRelation sequence)
 
 /*
  * The greatest number of a sequence that a row bears, 0 if none: of all rows,
- * also of transactions that are still in progress.  One look for each index;
- * where the number is its second column, one for each value of the first.
+ * also of transactions that are still in progress.  One look for each index.  With
+ * "thorough" also where the number is an index's second column, one for each value
+ * of the first.
  */
 static int32
-mk_relation_greatest(MkRelation sequence)
+mk_relation_greatest(MkRelation sequence, bool thorough)
 {
 	SnapshotData dirty;
 	int32 greatest = 0;
@@ -737,6 +741,8 @@ mk_relation_greatest(MkRelation sequence)
 				greatest = Max(greatest, found);
 			continue;
 		}
+		if (!thorough)
+			continue;
 		foreach (lc, mk_rows_values(rel, index, 0, NULL, &dirty))
 		{
 			const int32 first = lfirst_int(lc);
@@ -771,6 +777,8 @@ mk_relation_set_last(MkRelation sequence, int32 last)
  * A session that has a number, and whose row is not there yet, has it from the
  * sequence, which moves forward only: others get later ones.  The lock is for
  * that: between the look at a sequence and moving it, nobody else takes a number.
+ * A thorough look is for a sequence that begins, or lags: else the rows that it is
+ * for have gone with what bore the number.
  */
 int32
 mk_relation_next(MkRelation sequence)
@@ -780,8 +788,10 @@ mk_relation_next(MkRelation sequence)
 	int32 next;
 
 	mk_lock_numbers(sequence);
-	greatest = mk_relation_greatest(sequence);
 	next = (int32) nextval_internal(relid, false);
+	greatest = mk_relation_greatest(sequence, false);
+	if (next == 1 || next <= greatest)
+		greatest = mk_relation_greatest(sequence, true);
 	if (next <= greatest)
 	{
 		mk_relation_set_last(sequence, greatest);
@@ -800,7 +810,7 @@ mk_relation_is_unnumbered(void)
 	{
 		if (mk_relation_last(mk_sequences[i]) > 0)
 			return false;
-		borne = borne || mk_relation_greatest(mk_sequences[i]) > 0;
+		borne = borne || mk_relation_greatest(mk_sequences[i], true) > 0;
 	}
 	return borne;
 }
@@ -819,7 +829,7 @@ mk_relation_note_use(void)
 			int32 greatest;
 
 			mk_lock_numbers(sequence);
-			greatest = mk_relation_greatest(sequence);
+			greatest = mk_relation_greatest(sequence, true);
 			if (greatest > mk_relation_last(sequence))
 				mk_relation_set_last(sequence, greatest);
 			mk_lock_numbers_release(sequence);

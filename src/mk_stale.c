@@ -11,8 +11,10 @@
  * taken for a repeat.
  *
  * So they go before the log grows: when a record is appended to a log that has
- * none, when a member polls (see mk_poll.c), and in each pass of maintenance over
- * a partition whose newest segment has no record.
+ * none, when a member polls (see mk_poll.c), and in a pass of maintenance over a
+ * partition whose newest segment has no record.  That takes a look for each group
+ * and producer, so it is done once for a partition, and not for one that was made
+ * here: what is settled is noted where no dump takes it along.
  *
  * The locks are those of a committing consumer or producer, taken before all
  * others of the transaction.  That is out of their order where the transaction
@@ -212,17 +214,16 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 
 	memset(forgotten, 0, sizeof(*forgotten));
 	forgotten->tail = tail;
-	mk_catalog_compacted_forget(topic, partition, tail);
-	if (groups == NIL && producers == NIL)
-		return;
 	mk_lock_topic_in_use(topic_id);
 	mk_catalog_check_topic(topic, topic_id);
+	mk_catalog_compacted_forget(topic, partition, tail);
 	foreach (lc, groups)
 		if (mk_stale_reset_group(topic, partition, lfirst(lc)))
 			forgotten->groups++;
 	foreach (lc, producers)
 		if (mk_stale_reset_producer(topic, partition, lfirst(lc)))
 			forgotten->producers++;
+	mk_catalog_settle(topic, partition);
 }
 
 void
@@ -230,6 +231,7 @@ mk_stale_before_append(const MkTopic *topic, int32 partition)
 {
 	MkForgotten forgotten;
 
-	if (unlikely(mk_log_is_empty(topic, partition)))
+	if (unlikely(mk_log_is_empty(topic, partition)) &&
+		!mk_catalog_is_settled(topic, partition))
 		mk_stale_forget(topic, partition, &forgotten);
 }

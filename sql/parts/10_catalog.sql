@@ -55,6 +55,15 @@ CREATE TABLE minikafka.compaction (
 	PRIMARY KEY (topic_id, partition, compacted_offset)
 );
 
+-- Partitions whose log is known to have what groups and producers have noted of
+-- it: from the start, or since it was looked for.  Not dumped, so not known of a
+-- partition that was restored.
+CREATE TABLE minikafka.settled_partition (
+	topic_id integer NOT NULL,
+	partition integer NOT NULL
+);
+CREATE INDEX settled_partition_idx ON minikafka.settled_partition (topic_id, partition);
+
 -- A group, also one that was deleted (then without an owner): so that its
 -- generation never goes back.  Settings are NULL before the first member.
 CREATE TABLE minikafka.consumer_group (
@@ -216,6 +225,10 @@ COMMENT ON COLUMN minikafka.compaction.compacted_offset IS 'below it no key came
 COMMENT ON COLUMN minikafka.compaction.compacted_at IS 'when the pass was done; of offset 0: when the first began';
 COMMENT ON COLUMN minikafka.compaction.records IS 'records that the pass has left below it';
 COMMENT ON COLUMN minikafka.compaction.tombstones IS 'tombstones among them, without the last record of the partition';
+
+COMMENT ON TABLE minikafka.settled_partition IS 'catalog: partitions whose log has what groups and producers have noted of it; not dumped';
+COMMENT ON COLUMN minikafka.settled_partition.topic_id IS 'number of the topic';
+COMMENT ON COLUMN minikafka.settled_partition.partition IS 'number of the partition';
 
 COMMENT ON TABLE minikafka.consumer_group IS 'catalog: consumer groups, also deleted ones';
 COMMENT ON COLUMN minikafka.consumer_group.group_id IS 'name of the group';

@@ -12,6 +12,7 @@ CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.topic WHEN (false) EX
 CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.partition WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
 CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.segment WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
 CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.compaction WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.settled_partition WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
 CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.consumer_group WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
 CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_grant WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
 CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_member WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
