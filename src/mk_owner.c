@@ -51,11 +51,17 @@ mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
 		/* the abort restores user and settings */
 		ErrorData *error;
 
-		if (mk_owner_may_pass(geterrcode()))
-			PG_RE_THROW();
 		MemoryContextSwitchTo(context);
 		error = CopyErrorData();
 		FlushErrorState();
+		if (mk_owner_may_pass(error->sqlerrcode))
+		{
+			/* these quote statements, which may have been made of contents */
+			error->context = NULL;
+			error->internalquery = NULL;
+			error->internalpos = 0;
+			ThrowErrorData(error);
+		}
 		ereport(ERROR,
 				(errcode(error->sqlerrcode), errmsg("%s", what),
 				 error->constraint_name != NULL

@@ -14,7 +14,8 @@
  * An error of the function may quote a key or a value.  So it is raised again
  * with its SQLSTATE, but with the message "what", which must hold no contents;
  * errors of the server itself (cancel, shutdown, no memory, no lock, no right,
- * a serialization failure) stay as they are.
+ * a serialization failure) stay as they are, but for the context inside of the
+ * function, which quotes statements.
  */
 extern void mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
 						  const char *what);

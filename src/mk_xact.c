@@ -36,6 +36,7 @@
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/portal.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
@@ -1257,6 +1258,9 @@ mk_xact_pre_commit(MkPending *p)
 	PopActiveSnapshot();
 	CommandCounterIncrement();
 	XactReadOnly = save_read_only;
+
+	/* cursors that code of owners has left open: core closed its own before */
+	(void) PreCommit_Portals(false);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
