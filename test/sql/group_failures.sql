@@ -91,6 +91,9 @@ SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
+-- who waits first comes to the others all the same: it is poll() that tells
+CALL minikafka.wait_for_records('n', 'm', '0');
+\echo :SQLSTATE
 
 -- Half of a hundred partitions have such a record: the others are read all the same
 SELECT minikafka.create_topic('crowd', 100);
