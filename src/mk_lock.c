@@ -318,6 +318,9 @@ mk_lock_signs(int32 member_no, uint32 *seen, uint32 *polled)
 		if (tag->locktag_field4 == MK_LOCK_MEMBER_SEEN)
 			*seen = Max(*seen, tag->locktag_field3);
 	}
+	/* it is of all locks of the server, and there may be many members */
+	pfree(data->locks);
+	pfree(data);
 	*seen = Max(*seen, *polled);
 }
 

@@ -31,6 +31,7 @@
 #include "mk_errors.h"
 #include "mk_poll.h"
 #include "mk_topic.h"
+#include "mk_try.h"
 #include "mk_undone.h"
 #include "mk_wakeup.h"
 
@@ -382,21 +383,45 @@ mk_poll(const MkPoll *poll)
 	MemoryContextDelete(context);
 }
 
+/* Sets "found" where there is something to read. */
+static void
+mk_look_is_ready(void *arg)
+{
+	MkLook *look = arg;
+
+	for (int i = 0; look->found == 0 && i < look->nsources; i++)
+		if (mk_source_start(look, &look->sources[i]) !=
+			mk_log_end(look->sources[i].topic,
+					   look->sources[i].assignment->partition))
+			look->found = 1;
+}
+
+/* What may be wrong with one partition. */
+static bool
+mk_look_may_fail(int sqlstate)
+{
+	return sqlstate == ERRCODE_MK_OFFSET_OUT_OF_RANGE ||
+		sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
+		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED;
+}
+
+/*
+ * A partition that cannot be read is for mk_poll() to tell of, which goes on with
+ * the others.
+ */
 bool
 mk_poll_is_ready(const char *group_id, const char *member_id)
 {
 	MkLook look = {.listens = true};
 	MemoryContext context = mk_look_context();
 	MemoryContext old = MemoryContextSwitchTo(context);
-	bool ready = false;
+	bool ready;
 
 	do
 		mk_look_begin(&look, group_id, member_id);
 	while (look.is_late);
-	for (int i = 0; !ready && i < look.nsources; i++)
-		ready = mk_source_start(&look, &look.sources[i]) !=
-			mk_log_end(look.sources[i].topic,
-					   look.sources[i].assignment->partition);
+	ready = mk_try(mk_look_is_ready, &look, mk_look_may_fail) != NULL ||
+		look.found > 0;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return ready;

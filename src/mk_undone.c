@@ -3,11 +3,12 @@
  *		What this session has polled, and rolled back.
  *
  * It is noted when a transaction aborts, where nothing may fail; so in a table
- * of fixed size, in which each partition of a member has its place, and what
- * comes later takes that of what was there before.  What is forgotten so, or
- * with the session, costs a poll that is rolled back once more.  Nothing is
- * removed: a member whose offset has left the range has got over it, in whatever
- * session.
+ * of fixed size, in which each partition of a member has a few places, and what
+ * comes later takes that of what was noted longest ago.  What is forgotten so, or
+ * with the session, costs a poll that is rolled back once more.  One place would
+ * not do: two partitions that take it from each other would come first in turns
+ * for ever, and nothing else be read.  Nothing is removed: a member whose offset
+ * has left the range has got over it, in whatever session.
  */
 #include "postgres.h"
 
@@ -17,6 +18,7 @@
 #include "mk_undone.h"
 
 #define MK_UNDONE_PLACES 1024
+#define MK_UNDONE_WAYS   16 /* places that a partition may have, one by one */
 
 typedef struct MkUndone
 {
@@ -26,21 +28,40 @@ typedef struct MkUndone
 	int64 first;
 	int64 next;
 	int64 turn;
+	uint64 number; /* in the order in which they were noted */
 } MkUndone;
 
 /* NULL until something is rolled back */
 static MkUndone *mk_undone = NULL;
+static uint64 mk_undone_number = 0;
 
 /* What is being read; member_no 0: nothing */
 static MkUndone mk_undone_reading;
 
-static uint32
+/*
+ * The place of a partition of a member; if it has none, one that is free, or that
+ * of what was noted longest ago.
+ */
+static MkUndone *
 mk_undone_place(int32 member_no, int32 topic_id, int32 partition)
 {
-	return hash_combine(
-			   hash_combine(murmurhash32(member_no), murmurhash32(topic_id)),
-			   murmurhash32(partition)) %
-		MK_UNDONE_PLACES;
+	uint32 hash = hash_combine(
+		hash_combine(murmurhash32(member_no), murmurhash32(topic_id)),
+		murmurhash32(partition));
+	MkUndone *oldest = NULL;
+
+	for (uint32 i = 0; i < MK_UNDONE_WAYS; i++)
+	{
+		MkUndone *u = &mk_undone[(hash + i) % MK_UNDONE_PLACES];
+
+		if (u->member_no == 0 ||
+			(u->member_no == member_no && u->topic_id == topic_id &&
+			 u->partition == partition))
+			return u;
+		if (oldest == NULL || u->number < oldest->number)
+			oldest = u;
+	}
+	return oldest;
 }
 
 void
@@ -55,7 +76,8 @@ mk_undone_add(int32 member_no, int32 topic_id, int32 partition, int64 first,
 			MCXT_ALLOC_NO_OOM | MCXT_ALLOC_ZERO);
 	if (mk_undone == NULL)
 		return;
-	u = &mk_undone[mk_undone_place(member_no, topic_id, partition)];
+	u = mk_undone_place(member_no, topic_id, partition);
+	u->number = ++mk_undone_number;
 	u->member_no = member_no;
 	u->topic_id = topic_id;
 	u->partition = partition;
@@ -100,7 +122,7 @@ mk_undone_find(int32 member_no, int32 topic_id, int32 partition, int64 offset,
 
 	if (likely(mk_undone == NULL))
 		return false;
-	u = &mk_undone[mk_undone_place(member_no, topic_id, partition)];
+	u = mk_undone_place(member_no, topic_id, partition);
 	if (u->member_no != member_no || u->topic_id != topic_id ||
 		u->partition != partition || offset < u->first || offset >= u->next)
 		return false;

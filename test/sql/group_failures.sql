@@ -91,6 +91,32 @@ SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
+-- who waits first comes to the others all the same: it is poll() that tells
+CALL minikafka.wait_for_records('n', 'm', '0');
+\echo :SQLSTATE
+
+-- Half of a hundred partitions have such a record: the others are read all the same
+SELECT minikafka.create_topic('crowd', 100);
+SELECT count(minikafka.send('crowd', 'v', partition => p)) FROM generate_series(0, 99) p;
+SELECT minikafka.join_group('crowd', '{crowd}', 'm');
+DO $$
+DECLARE
+	bad boolean;
+BEGIN
+	FOR i IN 1..300 LOOP
+		SELECT coalesce(bool_or(partition % 2 = 1), false) INTO bad FROM minikafka.poll('crowd', 'm');
+		PERFORM minikafka.commit('crowd', 'm');
+		IF bad THEN
+			ROLLBACK;
+		ELSE
+			COMMIT;
+		END IF;
+	END LOOP;
+END $$;
+SELECT count(committed_offset), sum(committed_offset) FROM minikafka.lag('crowd');
+SELECT minikafka.leave_group('crowd', 'm');
+SELECT minikafka.delete_group('crowd');
+SELECT minikafka.drop_topic('crowd');
 
 -- A partition of which something is polled and not committed stays with its
 -- owner, and assignment() tells that it is to go
