@@ -609,8 +609,9 @@ mk_do_find_topic(MkWork *w)
 						"its partitions",
 						w->topic_id),
 				 errdetail("So it is after pg_restore --clean in a database "
-						   "that had the topic: the tables are the dump's, and "
-						   "the catalog is not."),
+						   "that had the topic, whose catalog is not the "
+						   "dump's; or where a partition's table was detached "
+						   "before the topic's was dropped."),
 				 errhint("Restore the dump into a database without the "
 						 "extension.  Or drop the tables: then the topic is "
 						 "removed.")));

@@ -29,6 +29,15 @@ mk_owner_may_pass(int sqlstate)
 	}
 }
 
+/* Whether a name was not found. */
+static bool
+mk_owner_is_undefined(int sqlstate)
+{
+	return sqlstate == ERRCODE_UNDEFINED_FUNCTION ||
+		sqlstate == ERRCODE_UNDEFINED_TABLE ||
+		sqlstate == ERRCODE_UNDEFINED_OBJECT;
+}
+
 void
 mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
 			  const char *what)
@@ -67,6 +76,12 @@ mk_owner_call(Oid owner, void (*function)(void *arg), void *arg,
 				 error->constraint_name != NULL
 					 ? errdetail("It violates constraint \"%s\".",
 								 error->constraint_name)
+					 : 0,
+				 mk_owner_is_undefined(error->sqlerrcode)
+					 ? errhint("Functions in constraints and indexes run with "
+							   "search_path \"pg_catalog, pg_temp\": name the "
+							   "schemas, or set a search_path for the "
+							   "function.")
 					 : 0));
 	}
 	PG_END_TRY();

@@ -4,7 +4,7 @@
 BEGIN;
 SELECT plan(130);
 
--- As API.md has them: this list is the contract.
+-- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
 INSERT INTO contract VALUES
 	('create_topic', 'topic text, partitions integer DEFAULT 3, retention interval DEFAULT NULL::interval, retention_bytes bigint DEFAULT NULL::bigint, cleanup_policy text DEFAULT ''delete''::text, partitioner text DEFAULT ''murmur2''::text, segment_records bigint DEFAULT 1000000, max_message_bytes integer DEFAULT 1048588, min_insync_replicas integer DEFAULT 1, if_not_exists boolean DEFAULT false', 'void', 'v', 'u'),

@@ -29,6 +29,13 @@ ALTER TABLE minikafka_topics.context DROP CONSTRAINT has_no_right,
 BEGIN;
 SELECT minikafka.send('context', 'a secret');
 COMMIT;
+
+-- a function that names no schema
+ALTER TABLE minikafka_topics.context DROP CONSTRAINT has_no_right;
+CREATE FUNCTION regress_context.unqualified(value bytea) RETURNS boolean LANGUAGE plpgsql AS
+'BEGIN RETURN has_no_right(value); END';
+ALTER TABLE minikafka_topics.context ADD CHECK (regress_context.unqualified(value));
+SELECT minikafka.send('context', 'a secret');
 SELECT minikafka.drop_topic('context');
 RESET ROLE;
 DROP SCHEMA regress_context CASCADE;
