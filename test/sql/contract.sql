@@ -315,9 +315,10 @@ CREATE TABLE regress_values AS SELECT convert_to(CASE WHEN i % 3 = 0 THEN '{' EL
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-SET force_parallel_mode = on;
+-- the setting has another name from 16 on
+SELECT set_config(name, 'on', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query') \gset
 SELECT count(*) FROM regress_values WHERE minikafka.is_json(v) AND minikafka.is_text(v);
-RESET force_parallel_mode;
+SELECT set_config(name, 'off', false) FROM pg_settings WHERE name IN ('force_parallel_mode', 'debug_parallel_query') \gset
 DROP TABLE regress_values;
 
 SET client_min_messages = error;
