@@ -81,6 +81,16 @@ mk_tablespace_aclcheck(Oid tablespace, Oid role, AclMode mode)
 #endif
 }
 
+/*
+ * How many objects DROP TABLE locks for the columns of a record that are NOT NULL:
+ * from 18 on each has a constraint.
+ */
+#if PG_VERSION_NUM >= 180000
+#define MK_NOT_NULL_LOCKS 3
+#else
+#define MK_NOT_NULL_LOCKS 0
+#endif
+
 /* Makes an index as CREATE INDEX does, but for the rights of the user. */
 static inline Oid
 mk_DefineIndex(Oid relid, IndexStmt *statement)

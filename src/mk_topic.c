@@ -331,12 +331,14 @@ mk_topic_check_number(const char *option, int64 value, int64 least, int64 most)
  * segments: when it is dropped, and so before it is made.  DROP TABLE locks
  * each object: of a partition the table, its two types and its trigger, and
  * its sequencing lock comes on top; of a segment also another trigger, the primary
- * key with its constraint and the TOAST table with its index.
+ * key with its constraint and the TOAST table with its index.  Where they are
+ * objects, the NOT NULLs of each table come on top.
  */
 static void
 mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
 {
-	int64 needed = 5 + 5 * partitions + 9 * segments;
+	int64 needed = 5 + 5 * partitions + 9 * segments +
+		MK_NOT_NULL_LOCKS * (1 + partitions + segments);
 
 	if (needed > mk_lock_room())
 		ereport(
