@@ -221,7 +221,9 @@ BEGIN
 			UNION ALL
 			SELECT conname, format('NOT (%s) AND (%L OR "offset" > 0)',
 				pg_get_expr(conbin, conrelid), convalidated)
-			FROM pg_constraint WHERE conrelid = t AND contype = 'c'
+			FROM pg_constraint c WHERE conrelid = t AND contype = 'c'
+				-- from 18 on
+				AND to_jsonb(c)->>'conenforced' IS DISTINCT FROM 'false'
 			UNION ALL
 			SELECT 'bound', format('NOT (%s)', pg_get_partition_constraintdef(t))
 			WHERE pg_get_partition_constraintdef(t) IS NOT NULL
@@ -590,7 +592,8 @@ for my $case (@cases)
 	my $faults = faults($case);
 
 	is($faults, '', $name);
-	if ($major == 15)
+	# "*": minor releases differ
+	if ($major == 15 && $case->{expected} ne '*')
 	{
 		is($outcome, $case->{expected}, "$name: outcome");
 	}
@@ -859,7 +862,7 @@ ALTER TABLE :t ALTER COLUMN "offset" DROP IDENTITY IF EXISTS
 	partition: ok
 	segment: ok
 ALTER TABLE :t ALTER COLUMN value DROP EXPRESSION IF EXISTS
-	topic: 0A000
+	topic: *
 	partition: 42P16
 	segment: 42P16
 ALTER TABLE :t ALTER COLUMN key SET STATISTICS 0
