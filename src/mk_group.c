@@ -40,6 +40,7 @@
 #include "mk_errors.h"
 #include "mk_group.h"
 #include "mk_guc.h"
+#include "mk_heartbeat.h"
 #include "mk_lock.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
@@ -228,11 +229,11 @@ mk_member_expired(MkMember *m, TimestampTz now)
 		return MK_REMOVED_NOT;
 
 	at_work = mk_lock_member_is_held(m->member_no);
-	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+	mk_heartbeat_get(m->member_no, &m->seen, &m->polled);
 	if (mk_member_overdue(m, at_work, now) == MK_REMOVED_NOT)
 		return MK_REMOVED_NOT;
 	mk_sign_look(m->member_no, &m->seen_sign, &m->polled_sign);
-	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+	mk_heartbeat_get(m->member_no, &m->seen, &m->polled);
 	return mk_member_overdue(m, at_work, now);
 }
 
@@ -749,11 +750,11 @@ mk_member_write(void *note)
 		Min(m->session_timeout, m->max_poll_interval) / MK_HEARTBEAT_FRACTION;
 	if (now <= m->seen + period && n->polled <= m->polled + period)
 		return;
-	mk_progress_heartbeats(n->member_no, &m->seen, &m->polled);
+	mk_heartbeat_get(n->member_no, &m->seen, &m->polled);
 	if (n->polled > m->polled + period)
-		mk_progress_put_heartbeat(n->member_no, true, n->polled);
+		mk_heartbeat_put(n->member_no, true, n->polled);
 	if (now > Max(m->seen, n->polled) + period)
-		mk_progress_put_heartbeat(n->member_no, false, now);
+		mk_heartbeat_put(n->member_no, false, now);
 }
 
 /* What the session has told of the member is in the tables by now. */
@@ -794,7 +795,7 @@ mk_member_sign(MkMember *m, bool polls, TimestampTz now)
 	if (now <= *last + period ||
 		now <= mk_sign_given(m->member_no, polls, now) + period)
 		return;
-	mk_progress_heartbeats(m->member_no, &m->seen, &m->polled);
+	mk_heartbeat_get(m->member_no, &m->seen, &m->polled);
 	if (now > *last + period)
 		mk_sign_give(m->member_no, polls, now,
 					 Max(m->session_timeout, m->max_poll_interval));
@@ -935,7 +936,7 @@ mk_change_why(MkChange *c, const char *what, const char *member_id)
 static void
 mk_change_gone(MkChange *c, int32 member_no)
 {
-	mk_progress_delete_heartbeats(member_no);
+	mk_heartbeat_delete(member_no);
 	c->changed = true;
 }
 
@@ -1203,7 +1204,7 @@ mk_change_join(MkChange *c, const MkJoin *join)
 	m->removed = MK_REMOVED_NOT;
 	m->seen = m->polled = m->joined_at = c->now;
 	mk_membership_put_member(g, m);
-	mk_progress_put_heartbeat(member_no, true, c->now);
+	mk_heartbeat_put(member_no, true, c->now);
 	c->changed = true;
 }
 

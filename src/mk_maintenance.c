@@ -28,6 +28,7 @@
 #include "mk_compact.h"
 #include "mk_group.h"
 #include "mk_guc.h"
+#include "mk_heartbeat.h"
 #include "mk_inbox.h"
 #include "mk_lock.h"
 #include "mk_log.h"
@@ -725,7 +726,7 @@ mk_do_inbox(MkWork *w)
 static void
 mk_do_heartbeats(MkWork *w)
 {
-	List *heard_of = mk_progress_heard_of();
+	List *heard_of = mk_heartbeat_members();
 	List *members = mk_membership_numbers();
 	ListCell *lc;
 	int i = 0;
@@ -737,9 +738,9 @@ mk_do_heartbeats(MkWork *w)
 
 		while (i < list_length(members) && list_nth_int(members, i) < member_no)
 			i++;
-		mk_progress_clean_heartbeats(member_no,
-									 i < list_length(members) &&
-										 list_nth_int(members, i) == member_no);
+		mk_heartbeat_clean(member_no,
+						   i < list_length(members) &&
+							   list_nth_int(members, i) == member_no);
 	}
 }
 

@@ -42,14 +42,6 @@ enum
 	Natts_progress = Anum_progress_paused
 };
 
-enum
-{
-	Anum_heartbeat_member_no = 1,
-	Anum_heartbeat_polled,
-	Anum_heartbeat_at,
-	Natts_heartbeat = Anum_heartbeat_at
-};
-
 /* ---------------------------------------------------------------------------
  * Progress
  */
@@ -278,77 +270,4 @@ mk_progress_clean(int32 group_no)
 	mk_rows_partitions(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, group_no, NULL,
 					   mk_progress_clean_partition, &c);
 	return c.removed == MK_CLEAN_ROWS;
-}
-
-/* ---------------------------------------------------------------------------
- * Heartbeats
- */
-
-static TimestampTz
-mk_heartbeat(int32 member_no, bool polled)
-{
-	const int32 keys[] = {member_no, polled};
-	MkRows rows;
-	HeapTuple tuple;
-	TimestampTz at = DT_NOBEGIN;
-
-	mk_rows_begin(&rows, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, mk_rows_now(),
-				  lengthof(keys), keys);
-	tuple = mk_rows_next(&rows, BackwardScanDirection);
-	if (tuple != NULL)
-		at = DatumGetTimestampTz(
-			mk_rows_column(&rows, tuple, Anum_heartbeat_at));
-	mk_rows_end(&rows);
-	return at;
-}
-
-void
-mk_progress_heartbeats(int32 member_no, TimestampTz *seen, TimestampTz *polled)
-{
-	*polled = mk_heartbeat(member_no, true);
-	*seen = Max(mk_heartbeat(member_no, false), *polled);
-}
-
-void
-mk_progress_put_heartbeat(int32 member_no, bool polled, TimestampTz at)
-{
-	Datum values[Natts_heartbeat];
-	bool nulls[Natts_heartbeat] = {0};
-
-	values[Anum_heartbeat_member_no - 1] = Int32GetDatum(member_no);
-	values[Anum_heartbeat_polled - 1] = Int32GetDatum(polled);
-	values[Anum_heartbeat_at - 1] = TimestampTzGetDatum(at);
-	mk_relation_insert(MK_REL_HEARTBEAT, NULL, values, nulls);
-}
-
-void
-mk_progress_delete_heartbeats(int32 member_no)
-{
-	mk_relation_delete_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
-						   &member_no);
-}
-
-List *
-mk_progress_heard_of(void)
-{
-	return mk_rows_values(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 0, NULL,
-						  NULL);
-}
-
-void
-mk_progress_clean_heartbeats(int32 member_no, bool is_member)
-{
-	if (!is_member)
-	{
-		mk_rows_discard_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
-							&member_no);
-		return;
-	}
-	for (int32 polled = 0; polled <= 1; polled++)
-	{
-		const int32 keys[] = {member_no, polled};
-
-		(void) mk_rows_clean(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX,
-							 lengthof(keys), keys, NULL, NULL, PG_INT32_MAX);
-	}
 }

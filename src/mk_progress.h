@@ -76,23 +76,4 @@ typedef void (*MkProgressSink)(int32 group_no, int32 partition,
 extern void mk_progress_scan_topic(int32 topic_id, Snapshot snapshot,
 								   MkProgressSink sink, void *arg);
 
-/*
- * When a member was heard of last, and when it polled last.  Polling counts as
- * being heard of.
- */
-extern void
-mk_progress_heartbeats(int32 member_no, TimestampTz *seen, TimestampTz *polled);
-extern void
-mk_progress_put_heartbeat(int32 member_no, bool polled, TimestampTz at);
-extern void mk_progress_delete_heartbeats(int32 member_no);
-
-/* The numbers of all that were heard of, ascending. */
-extern List *mk_progress_heard_of(void);
-
-/*
- * Removes heartbeats of a member that are not the newest, or all if it is none
- * any more; leaves what somebody else is removing.
- */
-extern void mk_progress_clean_heartbeats(int32 member_no, bool is_member);
-
 #endif /* MK_PROGRESS_H */
