@@ -16,7 +16,7 @@
 #include "mk_api.h"
 #include "mk_log.h"
 #include "mk_maintenance.h"
-#include "mk_produced.h"
+#include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
@@ -96,7 +96,7 @@ mk_check_committed(int32 group_no, int32 partition, const MkProgress *progress,
 }
 
 static void
-mk_check_produced(int32 topic_id, int32 partition, const MkProduced *row,
+mk_check_produced(int32 topic_id, int32 partition, const MkProducerRun *row,
 				  void *arg)
 {
 	MkReport *report = arg;
@@ -108,8 +108,8 @@ mk_check_produced(int32 topic_id, int32 partition, const MkProduced *row,
 		!report->sound[partition])
 		return;
 	tail = mk_log_next_offset(report->topic, partition);
-	if (mk_produced_last_offset(row) >= tail)
-		mk_report("error", partition, mk_produced_last_offset(row),
+	if (mk_producer_rows_last_offset(row) >= tail)
+		mk_report("error", partition, mk_producer_rows_last_offset(row),
 				  psprintf("a producer has sent a record at or beyond the "
 						   "end, " INT64_FORMAT,
 						   tail),
@@ -135,9 +135,9 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 									   mk_report, &report);
 	mk_progress_scan_topic(report.topic->topic_id, GetActiveSnapshot(),
 						   mk_check_committed, &report);
-	foreach (lc, mk_produced_ids(GetActiveSnapshot()))
-		mk_produced_scan(lfirst_int(lc), GetActiveSnapshot(), mk_check_produced,
-						 &report);
+	foreach (lc, mk_producer_rows_ids(GetActiveSnapshot()))
+		mk_producer_rows_scan(lfirst_int(lc), GetActiveSnapshot(),
+							  mk_check_produced, &report);
 	return (Datum) 0;
 }
 

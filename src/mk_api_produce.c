@@ -146,7 +146,7 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 						 &numbered);
 	}
 	if (!numbered.repeated)
-		mk_xact_send(topic, partition, &record, numbered.stream,
+		mk_xact_send(topic, partition, &record, numbered.batch,
 					 numbering.sequence);
 	PG_RETURN_INT32(partition);
 }
@@ -324,10 +324,10 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 		if (numbered.repeated)
 			PG_RETURN_INT64(numbered.offset);
 	}
-	offset = mk_xact_append(topic, partition, &record, numbered.stream,
+	offset = mk_xact_append(topic, partition, &record, numbered.batch,
 							numbering.sequence);
-	if (numbered.stream != NULL)
-		mk_producer_appended(numbered.stream, numbering.sequence, offset);
+	if (numbered.batch != NULL)
+		mk_producer_appended(numbered.batch, numbering.sequence, offset);
 	PG_RETURN_INT64(offset);
 }
 
@@ -425,9 +425,10 @@ typedef struct MkState
 	ReturnSetInfo *rsinfo;
 } MkState;
 
-/* The MkProducedSink: a row of the result, if there still is such a topic. */
+/* The MkProducerRunSink: a row of the result, if there still is such a topic. */
 static void
-mk_state_row(int32 topic_id, int32 partition, const MkProduced *row, void *arg)
+mk_state_row(int32 topic_id, int32 partition, const MkProducerRun *row,
+			 void *arg)
 {
 	MkState *state = arg;
 	MkTopic *topic = mk_catalog_topic_by_id(topic_id);
@@ -458,7 +459,7 @@ minikafka_producer_state(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	state.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	if (mk_producer_find(producer, &state.producer))
-		mk_produced_scan(state.producer.producer_id, GetActiveSnapshot(),
-						 mk_state_row, &state);
+		mk_producer_rows_scan(state.producer.producer_id, GetActiveSnapshot(),
+							  mk_state_row, &state);
 	return (Datum) 0;
 }

@@ -3,8 +3,8 @@
  *		How far groups have come: committed offsets, and positions of members.
  *
  * All is only noted at the call.  When the transaction commits, it locks each
- * partition of a group that it has a note about, to its end, checks that what
- * the calls went by still holds, and writes the next row: of a plain consumer,
+ * partition of a group that it has a deferred action about, to its end, checks that
+ * what the calls went by still holds, and writes the next row: of a plain consumer,
  * that the group has no members; of a member, that it still has the partition,
  * in the same generation, and that no other session has polled for it.
  */
@@ -28,7 +28,7 @@
 #include "mk_xact.h"
 
 /* What a transaction is going to change of a group's progress. */
-typedef struct MkProgressNote
+typedef struct MkDeferredProgress
 {
 	MkGroupUse *use;
 	int32 group_no; /* of a member */
@@ -62,41 +62,41 @@ typedef struct MkProgressNote
 	int64 seen_committed;
 
 	MkProgress progress; /* since the lock */
-} MkProgressNote;
+} MkDeferredProgress;
 
 /* ---------------------------------------------------------------------------
- * Notes
+ * Deferred actions
  */
 
 static uint64
-mk_note_tag(const void *note)
+mk_deferred_tag(const void *deferred)
 {
-	const MkProgressNote *n = note;
+	const MkDeferredProgress *d = deferred;
 
-	return mk_lock_group_partition_tag(n->use->group_id, n->topic_id,
-									   n->partition);
+	return mk_lock_group_partition_tag(d->use->group_id, d->topic_id,
+									   d->partition);
 }
 
 static bool
-mk_note_same(const void *a, const void *b)
+mk_deferred_same(const void *a, const void *b)
 {
-	const MkProgressNote *na = a;
-	const MkProgressNote *nb = b;
+	const MkDeferredProgress *na = a;
+	const MkDeferredProgress *nb = b;
 
 	return na->topic_id == nb->topic_id && na->partition == nb->partition &&
 		strcmp(na->use->group_id, nb->use->group_id) == 0;
 }
 
 static void
-mk_note_discard(void *note)
+mk_deferred_discard(void *deferred)
 {
-	MkProgressNote *n = note;
+	MkDeferredProgress *d = deferred;
 
-	if (n->metadata != NULL)
-		pfree(n->metadata);
-	if (n->member_id != NULL)
-		pfree(n->member_id);
-	pfree(n);
+	if (d->metadata != NULL)
+		pfree(d->metadata);
+	if (d->member_id != NULL)
+		pfree(d->member_id);
+	pfree(d);
 }
 
 static void
@@ -110,20 +110,20 @@ mk_outsider(const char *group_id)
 }
 
 static void
-mk_concurrent(const MkProgressNote *n, const char *what)
+mk_concurrent(const MkDeferredProgress *d, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_MK_CONCURRENT_POLL),
 			 errmsg("another session has %s for member \"%s\" of group \"%s\"",
-					what, n->member_id, n->use->group_id),
+					what, d->member_id, d->use->group_id),
 			 errdetail("Partition %d of topic \"%s\" moved on during this "
 					   "transaction.",
-					   n->partition, NameStr(n->topic->name)),
+					   d->partition, NameStr(d->topic->name)),
 			 errhint("It is rolled back: poll again.  One session at a time "
 					 "should poll for a member.")));
 }
 
-/* Whether the row's position is that of the note's member and assignment. */
+/* Whether the row's position is that of this member and assignment. */
 static bool
 mk_is_of(const MkProgress *p, int32 member_no, int32 generation)
 {
@@ -132,112 +132,112 @@ mk_is_of(const MkProgress *p, int32 member_no, int32 generation)
 }
 
 static void
-mk_note_lock(void *note)
+mk_deferred_lock(void *deferred)
 {
-	MkProgressNote *n = note;
-	MkProgress *p = &n->progress;
+	MkDeferredProgress *d = deferred;
+	MkProgress *p = &d->progress;
 
-	mk_lock_group_partition(n->use->group_id, n->topic_id, n->partition);
-	mk_catalog_check_topic(n->topic, n->topic_id);
-	if (n->member_no != 0)
-		mk_group_check_owner(n->use, n->group_no, n->member_no, n->member_id,
-							 n->topic, n->topic_id, n->partition,
-							 n->generation);
-	else if (!mk_group_is_empty(n->use->group))
+	mk_lock_group_partition(d->use->group_id, d->topic_id, d->partition);
+	mk_catalog_check_topic(d->topic, d->topic_id);
+	if (d->member_no != 0)
+		mk_group_check_owner(d->use, d->group_no, d->member_no, d->member_id,
+							 d->topic, d->topic_id, d->partition,
+							 d->generation);
+	else if (!mk_group_is_empty(d->use->group))
 	{
-		if (n->resets)
-			mk_group_not_empty(n->use->group_id);
-		mk_outsider(n->use->group_id);
+		if (d->resets)
+			mk_group_not_empty(d->use->group_id);
+		mk_outsider(d->use->group_id);
 	}
-	if (n->checks_generation)
-		mk_group_check_generation(n->use->group_id, n->use->group,
-								  n->checked_generation);
+	if (d->checks_generation)
+		mk_group_check_generation(d->use->group_id, d->use->group,
+								  d->checked_generation);
 
-	mk_progress_get(n->use->group->group_no, n->topic_id, n->partition, NULL,
+	mk_progress_get(d->use->group->group_no, d->topic_id, d->partition, NULL,
 					p);
-	if (!mk_is_of(p, n->member_no, n->generation))
+	if (!mk_is_of(p, d->member_no, d->generation))
 	{
-		p->member_no = n->member_no;
-		p->generation = n->generation;
+		p->member_no = d->member_no;
+		p->generation = d->generation;
 		p->position = -1;
 		p->turn = 0;
 		p->paused = false;
 	}
-	if (n->commits && n->member_no != 0)
-		mk_group_committed(n->use, n->topic_id, n->partition);
-	if (n->polled && p->position != n->seen_position)
-		mk_concurrent(n, "polled");
-	if (n->commits_position && p->committed != n->seen_committed)
-		mk_concurrent(n, "committed");
+	if (d->commits && d->member_no != 0)
+		mk_group_committed(d->use, d->topic_id, d->partition);
+	if (d->polled && p->position != d->seen_position)
+		mk_concurrent(d, "polled");
+	if (d->commits_position && p->committed != d->seen_committed)
+		mk_concurrent(d, "committed");
 }
 
 static void
-mk_note_write(void *note)
+mk_deferred_write(void *deferred)
 {
-	MkProgressNote *n = note;
-	MkProgress *p = &n->progress;
+	MkDeferredProgress *d = deferred;
+	MkProgress *p = &d->progress;
 
-	if (n->moves)
+	if (d->moves)
 	{
-		p->position = n->position;
-		p->turn = Max(p->turn, n->turn);
+		p->position = d->position;
+		p->turn = Max(p->turn, d->turn);
 	}
-	if (n->pauses)
-		p->paused = n->paused;
-	if (n->commits)
+	if (d->pauses)
+		p->paused = d->paused;
+	if (d->commits)
 	{
-		p->committed = n->committed;
-		p->metadata = n->metadata;
+		p->committed = d->committed;
+		p->metadata = d->metadata;
 		p->committed_at = mk_clock_now();
-		p->committed_by = n->member_id;
-		p->committed_generation = n->committed_generation;
+		p->committed_by = d->member_id;
+		p->committed_generation = d->committed_generation;
 	}
-	mk_progress_put(n->use->group->group_no, n->topic_id, n->partition, p);
+	mk_progress_put(d->use->group->group_no, d->topic_id, d->partition, p);
 }
 
 static void
-mk_note_undone(void *note)
+mk_deferred_undone(void *deferred)
 {
-	const MkProgressNote *n = note;
+	const MkDeferredProgress *d = deferred;
 
-	if (n->polled)
-		mk_undone_add(n->member_no, n->topic_id, n->partition, n->first_offset,
-					  n->position, n->undone_turn);
+	if (d->polled)
+		mk_undone_add(d->member_no, d->topic_id, d->partition, d->first_offset,
+					  d->position, d->undone_turn);
 }
 
-static const MkNoteKind mk_note_kind = {
+static const MkDeferredKind mk_deferred_kind = {
 	.rank = MK_RANK_PROGRESS,
-	.tag = mk_note_tag,
-	.same = mk_note_same,
-	.lock = mk_note_lock,
-	.write = mk_note_write,
-	.undone = mk_note_undone,
-	.discard = mk_note_discard,
+	.tag = mk_deferred_tag,
+	.same = mk_deferred_same,
+	.lock = mk_deferred_lock,
+	.write = mk_deferred_write,
+	.undone = mk_deferred_undone,
+	.discard = mk_deferred_discard,
 };
 
-static const MkProgressNote *
-mk_note_find(const char *group_id, int32 topic_id, int32 partition)
+static const MkDeferredProgress *
+mk_deferred_find(const char *group_id, int32 topic_id, int32 partition)
 {
 	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
-	MkProgressNote like = {
+	MkDeferredProgress like = {
 		.use = &use, .topic_id = topic_id, .partition = partition};
 
-	return mk_xact_find_note(&mk_note_kind, &like);
+	return mk_xact_find_deferred(&mk_deferred_kind, &like);
 }
 
 /*
- * A copy of the transaction's note, or a new one, to be changed and noted.  The
- * member is NULL for a plain consumer.  MK022 if there is a note already, and
- * what it went by is gone: it must not be forgotten.
+ * A copy of the transaction's deferred action, or a new one, to be changed and
+ * deferred.  The member is NULL for a plain consumer.  MK022 if there is one
+ * already, and what it went by is gone: it must not be forgotten.
  */
-static MkProgressNote *
-mk_note_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
-			 int32 generation, MkTopic *topic, int32 partition)
+static MkDeferredProgress *
+mk_deferred_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
+				 int32 generation, MkTopic *topic, int32 partition)
 {
-	const MkProgressNote *before =
-		mk_note_find(use->group_id, topic->topic_id, partition);
+	const MkDeferredProgress *before =
+		mk_deferred_find(use->group_id, topic->topic_id, partition);
 	int32 member_no = member != NULL ? member->member_no : 0;
-	MkProgressNote *n;
+	MkDeferredProgress *d;
 	MemoryContext old;
 
 	if (before != NULL && before->member_no != 0 &&
@@ -248,48 +248,48 @@ mk_note_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 								before->member_id, partition,
 								NameStr(topic->name)));
 
-	mk_topic_note_use(topic->topic_id);
+	mk_topic_defer_use(topic->topic_id);
 	old = MemoryContextSwitchTo(mk_xact_context());
-	n = palloc0(sizeof(MkProgressNote));
+	d = palloc0(sizeof(MkDeferredProgress));
 	if (before != NULL)
 	{
-		*n = *before;
-		n->metadata =
+		*d = *before;
+		d->metadata =
 			before->metadata != NULL ? pstrdup(before->metadata) : NULL;
 	}
-	n->use = use;
-	n->group_no = group != NULL ? group->group_no : 0;
-	n->topic = topic;
-	n->topic_id = topic->topic_id;
-	n->partition = partition;
-	n->member_no = member_no;
-	n->member_id = member != NULL ? pstrdup(member->member_id) : NULL;
-	n->generation = generation;
+	d->use = use;
+	d->group_no = group != NULL ? group->group_no : 0;
+	d->topic = topic;
+	d->topic_id = topic->topic_id;
+	d->partition = partition;
+	d->member_no = member_no;
+	d->member_id = member != NULL ? pstrdup(member->member_id) : NULL;
+	d->generation = generation;
 	MemoryContextSwitchTo(old);
-	return n;
+	return d;
 }
 
 static void
-mk_note_generation(MkProgressNote *n, const MkCommit *c)
+mk_deferred_generation(MkDeferredProgress *d, const MkCommit *c)
 {
-	n->checks_generation |= c->has_generation;
+	d->checks_generation |= c->has_generation;
 	if (c->has_generation)
-		n->checked_generation = c->generation;
+		d->checked_generation = c->generation;
 }
 
 static void
-mk_note_commit(MkProgressNote *n, int64 next_offset, const char *metadata,
-			   int32 generation)
+mk_deferred_commit(MkDeferredProgress *d, int64 next_offset,
+				   const char *metadata, int32 generation)
 {
-	if (n->metadata != NULL)
-		pfree(n->metadata);
-	n->commits = true;
-	n->committed = next_offset;
-	n->metadata = metadata != NULL
+	if (d->metadata != NULL)
+		pfree(d->metadata);
+	d->commits = true;
+	d->committed = next_offset;
+	d->metadata = metadata != NULL
 		? MemoryContextStrdup(mk_xact_context(), metadata)
 		: NULL;
-	n->committed_generation = generation;
-	mk_xact_note(&mk_note_kind, n);
+	d->committed_generation = generation;
+	mk_xact_defer(&mk_deferred_kind, d);
 }
 
 /* ---------------------------------------------------------------------------
@@ -327,17 +327,17 @@ static void
 mk_commit_plain(const MkCommit *c)
 {
 	MkGroup *group = mk_group_find(c->group_id);
-	MkProgressNote *n;
+	MkDeferredProgress *d;
 
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	if (group != NULL && !mk_group_is_empty(group))
 		mk_outsider(c->group_id);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
-	n = mk_note_copy(mk_use_without_members(c->group_id, group), group, NULL, 0,
-					 c->topic, c->partition);
-	mk_note_generation(n, c);
-	mk_note_commit(n, c->next_offset, c->metadata, MK_NO_GENERATION);
+	d = mk_deferred_copy(mk_use_without_members(c->group_id, group), group,
+						 NULL, 0, c->topic, c->partition);
+	mk_deferred_generation(d, c);
+	mk_deferred_commit(d, c->next_offset, c->metadata, MK_NO_GENERATION);
 }
 
 /* The target of reset_offsets(), as it is written. */
@@ -438,12 +438,12 @@ static int64
 mk_committed_offset(const char *group_id, const MkGroup *group,
 					const MkTopic *topic, int32 partition)
 {
-	const MkProgressNote *note =
-		mk_note_find(group_id, topic->topic_id, partition);
+	const MkDeferredProgress *deferred =
+		mk_deferred_find(group_id, topic->topic_id, partition);
 	MkProgress progress;
 
-	if (note != NULL && note->commits)
-		return note->committed;
+	if (deferred != NULL && deferred->commits)
+		return deferred->committed;
 	if (group == NULL)
 		return -1;
 	mk_progress_get(group->group_no, topic->topic_id, partition,
@@ -464,11 +464,11 @@ mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
 	{
 		int64 offset = mk_target_offset(
 			&target, topic, i, mk_committed_offset(group_id, group, topic, i));
-		MkProgressNote *n = mk_note_copy(
+		MkDeferredProgress *d = mk_deferred_copy(
 			mk_use_without_members(group_id, group), group, NULL, 0, topic, i);
 
-		n->resets = true;
-		mk_note_commit(n, offset, NULL, MK_NO_GENERATION);
+		d->resets = true;
+		mk_deferred_commit(d, offset, NULL, MK_NO_GENERATION);
 		sink(topic, i, offset, arg);
 	}
 }
@@ -496,7 +496,7 @@ mk_commit_member(const MkCommit *c)
 	MkGroup *group = mk_group_find(c->group_id);
 	MkMember *member;
 	MkAssignment *a;
-	MkProgressNote *n;
+	MkDeferredProgress *d;
 
 	if (c->has_generation &&
 		(group == NULL ||
@@ -510,10 +510,10 @@ mk_commit_member(const MkCommit *c)
 		mk_not_assigned(group, member, c->topic, c->partition,
 						ERRCODE_MK_ILLEGAL_GENERATION);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
-	n = mk_note_copy(mk_group_use(c->group_id, false), group, member,
-					 a->generation, c->topic, c->partition);
-	mk_note_generation(n, c);
-	mk_note_commit(n, c->next_offset, c->metadata, group->generation);
+	d = mk_deferred_copy(mk_group_use(c->group_id, false), group, member,
+						 a->generation, c->topic, c->partition);
+	mk_deferred_generation(d, c);
+	mk_deferred_commit(d, c->next_offset, c->metadata, group->generation);
 	mk_group_touch(group, member, MK_TOUCH_COMMIT);
 	mk_group_let_go(group, member->member_no, false);
 }
@@ -538,8 +538,8 @@ void
 mk_consumer_position(const MkGroup *group, const MkMember *member,
 					 const MkAssignment *a, MkPosition *position)
 {
-	const MkProgressNote *note =
-		mk_note_find(group->group_id, a->topic_id, a->partition);
+	const MkDeferredProgress *deferred =
+		mk_deferred_find(group->group_id, a->topic_id, a->partition);
 	MkProgress p;
 	int64 undone_turn;
 	bool is_of;
@@ -550,15 +550,15 @@ mk_consumer_position(const MkGroup *group, const MkMember *member,
 	position->turn = is_of ? p.turn : 0;
 	position->paused = is_of && p.paused;
 	position->committed = p.committed;
-	if (note != NULL && note->moves)
+	if (deferred != NULL && deferred->moves)
 	{
-		position->position = note->position;
-		position->turn = Max(position->turn, note->turn);
+		position->position = deferred->position;
+		position->turn = Max(position->turn, deferred->turn);
 	}
-	if (note != NULL && note->pauses)
-		position->paused = note->paused;
-	if (note != NULL && note->commits)
-		position->committed = note->committed;
+	if (deferred != NULL && deferred->pauses)
+		position->paused = deferred->paused;
+	if (deferred != NULL && deferred->commits)
+		position->committed = deferred->committed;
 	position->undone =
 		mk_undone_find(member->member_no, a->topic_id, a->partition,
 					   mk_position_offset(position), &undone_turn);
@@ -580,21 +580,21 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 				   const MkPosition *position, int64 next, int64 turn,
 				   int64 undone_turn)
 {
-	MkProgressNote *n =
-		mk_note_copy(mk_group_use(group->group_id, false), group, member,
-					 a->generation, topic, a->partition);
+	MkDeferredProgress *d =
+		mk_deferred_copy(mk_group_use(group->group_id, false), group, member,
+						 a->generation, topic, a->partition);
 
-	if (!n->moves)
+	if (!d->moves)
 	{
-		n->polled = true;
-		n->seen_position = position->position;
-		n->first_offset = mk_position_offset(position);
+		d->polled = true;
+		d->seen_position = position->position;
+		d->first_offset = mk_position_offset(position);
 	}
-	n->moves = true;
-	n->position = next;
-	n->turn = turn;
-	n->undone_turn = undone_turn;
-	mk_xact_note(&mk_note_kind, n);
+	d->moves = true;
+	d->position = next;
+	d->turn = turn;
+	d->undone_turn = undone_turn;
+	mk_xact_defer(&mk_deferred_kind, d);
 }
 
 void
@@ -602,11 +602,11 @@ mk_consumer_reset_committed(const MkGroup *group, const MkMember *member,
 							const MkAssignment *a, MkTopic *topic,
 							int64 next_offset)
 {
-	MkProgressNote *n =
-		mk_note_copy(mk_group_use(group->group_id, false), group, member,
-					 a->generation, topic, a->partition);
+	MkDeferredProgress *d =
+		mk_deferred_copy(mk_group_use(group->group_id, false), group, member,
+						 a->generation, topic, a->partition);
 
-	mk_note_commit(n, next_offset, NULL, group->generation);
+	mk_deferred_commit(d, next_offset, NULL, group->generation);
 }
 
 void
@@ -621,7 +621,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		MkAssignment *a = &group->assignments[i];
 		MkTopic *topic;
 		MkPosition p;
-		MkProgressNote *n;
+		MkDeferredProgress *d;
 
 		if (a->owner != member->member_no)
 			continue;
@@ -638,60 +638,62 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		sink(topic, a->partition, p.position, arg);
 		if (p.position == p.committed)
 			continue;
-		n = mk_note_copy(mk_group_use(group_id, false), group, member,
-						 a->generation, topic, a->partition);
-		if (!n->commits)
+		d = mk_deferred_copy(mk_group_use(group_id, false), group, member,
+							 a->generation, topic, a->partition);
+		if (!d->commits)
 		{
-			n->commits_position = true;
-			n->seen_committed = p.committed;
+			d->commits_position = true;
+			d->seen_committed = p.committed;
 		}
-		mk_note_commit(n, p.position, NULL, group->generation);
+		mk_deferred_commit(d, p.position, NULL, group->generation);
 	}
 	mk_group_touch(group, member, MK_TOUCH_COMMIT);
 	mk_group_let_go(group, member->member_no, true);
 }
 
-/* A note about a partition that is the member's, and is to stay so. */
-static MkProgressNote *
-mk_note_assigned(const char *group_id, const char *member_id, MkTopic *topic,
-				 int32 partition)
+/* A deferred action about a partition that is the member's, and is to stay so. */
+static MkDeferredProgress *
+mk_deferred_assigned(const char *group_id, const char *member_id,
+					 MkTopic *topic, int32 partition)
 {
 	MkGroup *group = mk_group_find(group_id);
 	MkMember *member = mk_group_member(group_id, group, member_id, true);
 	MkAssignment *a =
 		mk_membership_assignment(group, topic->topic_id, partition);
-	MkProgressNote *n;
+	MkDeferredProgress *d;
 
 	if (a == NULL || a->owner != member->member_no || a->target != a->owner)
 		mk_not_assigned(group, member, topic, partition,
 						ERRCODE_INVALID_PARAMETER_VALUE);
-	n = mk_note_copy(mk_group_use(group_id, false), group, member,
-					 a->generation, topic, partition);
+	d = mk_deferred_copy(mk_group_use(group_id, false), group, member,
+						 a->generation, topic, partition);
 	mk_group_touch(group, member, MK_TOUCH_HEARTBEAT);
-	return n;
+	return d;
 }
 
 void
 mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
 				 int32 partition, int64 next_offset)
 {
-	MkProgressNote *n = mk_note_assigned(group_id, member_id, topic, partition);
+	MkDeferredProgress *d =
+		mk_deferred_assigned(group_id, member_id, topic, partition);
 
 	mk_check_offset(topic, partition, next_offset);
-	n->moves = true;
-	n->position = next_offset;
-	mk_xact_note(&mk_note_kind, n);
+	d->moves = true;
+	d->position = next_offset;
+	mk_xact_defer(&mk_deferred_kind, d);
 }
 
 void
 mk_consumer_pause(const char *group_id, const char *member_id, MkTopic *topic,
 				  int32 partition, bool pause)
 {
-	MkProgressNote *n = mk_note_assigned(group_id, member_id, topic, partition);
+	MkDeferredProgress *d =
+		mk_deferred_assigned(group_id, member_id, topic, partition);
 
-	n->pauses = true;
-	n->paused = pause;
-	mk_xact_note(&mk_note_kind, n);
+	d->pauses = true;
+	d->paused = pause;
+	mk_xact_defer(&mk_deferred_kind, d);
 }
 
 /* ---------------------------------------------------------------------------

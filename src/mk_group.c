@@ -371,7 +371,7 @@ mk_group_is_due(MkGroup *g, TimestampTz now)
 }
 
 /* ---------------------------------------------------------------------------
- * Notes of groups
+ * Deferred actions of groups
  */
 
 typedef enum MkActionKind
@@ -399,35 +399,36 @@ typedef struct MkAction
 } MkAction;
 
 /* The actions are in the order of the calls. */
-typedef struct MkGroupNote
+typedef struct MkDeferredGroup
 {
 	MkGroupUse *use;
 	List *users; /* OIDs of the roles that have used it */
 	Oid maker; /* the role that makes it, if there is none; or InvalidOid */
 	List *actions;
-} MkGroupNote;
+} MkDeferredGroup;
 
 static uint64
-mk_group_tag(const void *note)
+mk_group_tag(const void *deferred)
 {
-	return mk_lock_group_tag(((const MkGroupNote *) note)->use->group_id);
+	return mk_lock_group_tag(
+		((const MkDeferredGroup *) deferred)->use->group_id);
 }
 
 static bool
 mk_group_same(const void *a, const void *b)
 {
-	return strcmp(((const MkGroupNote *) a)->use->group_id,
-				  ((const MkGroupNote *) b)->use->group_id) == 0;
+	return strcmp(((const MkDeferredGroup *) a)->use->group_id,
+				  ((const MkDeferredGroup *) b)->use->group_id) == 0;
 }
 
 static void
-mk_group_discard(void *note)
+mk_group_discard(void *deferred)
 {
-	MkGroupNote *n = note;
+	MkDeferredGroup *d = deferred;
 
-	list_free(n->users);
-	list_free(n->actions);
-	pfree(n);
+	list_free(d->users);
+	list_free(d->actions);
+	pfree(d);
 }
 
 static bool
@@ -443,15 +444,15 @@ mk_is_moving(const MkAssignment *a, int32 member_no)
 	return a->owner == member_no && a->target != member_no;
 }
 
-/* Whether the note changes the group. */
+/* Whether the deferred action changes the group. */
 static bool
-mk_group_changes(const MkGroupNote *n, const MkGroup *g)
+mk_group_changes(const MkDeferredGroup *d, const MkGroup *g)
 {
 	ListCell *lc;
 
 	if (g == NULL)
 		return true;
-	foreach (lc, n->actions)
+	foreach (lc, d->actions)
 	{
 		const MkAction *action = lfirst(lc);
 
@@ -470,38 +471,38 @@ mk_group_changes(const MkGroupNote *n, const MkGroup *g)
  * gone: so the right is checked again.
  */
 static void
-mk_group_lock(void *note)
+mk_group_lock(void *deferred)
 {
-	MkGroupNote *n = note;
-	MkGroupUse *use = n->use;
+	MkDeferredGroup *d = deferred;
+	MkGroupUse *use = d->use;
 	ListCell *lc;
-	bool exclusive = mk_group_changes(n, mk_membership_get(use->group_id));
+	bool exclusive = mk_group_changes(d, mk_membership_get(use->group_id));
 
 	for (;;)
 	{
 		mk_lock_group(use->group_id, exclusive);
 		AcceptInvalidationMessages();
 		use->group = mk_membership_get(use->group_id);
-		if (exclusive || !mk_group_changes(n, use->group))
+		if (exclusive || !mk_group_changes(d, use->group))
 			break;
 		mk_lock_group_release(use->group_id, false);
 		exclusive = true;
 	}
 	use->exclusive = exclusive;
-	if (use->group == NULL && OidIsValid(n->maker))
+	if (use->group == NULL && OidIsValid(d->maker))
 	{
-		mk_membership_make(use->group_id, GetUserNameFromId(n->maker, false));
+		mk_membership_make(use->group_id, GetUserNameFromId(d->maker, false));
 		use->group = mk_membership_get(use->group_id);
 	}
 	if (use->group == NULL)
 		return; /* it was deleted: who needs it finds that */
-	foreach (lc, n->users)
+	foreach (lc, d->users)
 		mk_group_check_right(use->group, lfirst_oid(lc), false);
 }
 
-static void mk_group_finish(void *note);
+static void mk_group_finish(void *deferred);
 
-static const MkNoteKind mk_group_kind = {
+static const MkDeferredKind mk_group_kind = {
 	.rank = MK_RANK_GROUP,
 	.tag = mk_group_tag,
 	.same = mk_group_same,
@@ -510,41 +511,47 @@ static const MkNoteKind mk_group_kind = {
 	.discard = mk_group_discard,
 };
 
-static const MkGroupNote *
-mk_group_find_note(const char *group_id)
+static const MkDeferredGroup *
+mk_group_find_deferred(const char *group_id)
 {
 	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
-	MkGroupNote like = {.use = &use};
+	MkDeferredGroup like = {.use = &use};
 
-	return mk_xact_find_note(&mk_group_kind, &like);
+	return mk_xact_find_deferred(&mk_group_kind, &like);
 }
 
 MkGroupUse *
 mk_group_find_use(const char *group_id)
 {
-	const MkGroupNote *n = mk_group_find_note(group_id);
+	const MkDeferredGroup *d = mk_group_find_deferred(group_id);
 
-	return n != NULL ? n->use : NULL;
+	return d != NULL ? d->use : NULL;
 }
 
-/* A copy of a note, to be changed; so that it goes when the savepoint does. */
-static MkGroupNote *
-mk_group_copy(const MkGroupNote *before)
+/*
+ * A copy of a deferred action, to be changed: it goes when the savepoint is
+ * rolled back.
+ */
+static MkDeferredGroup *
+mk_group_copy(const MkDeferredGroup *before)
 {
-	MkGroupNote *n = palloc(sizeof(MkGroupNote));
+	MkDeferredGroup *d = palloc(sizeof(MkDeferredGroup));
 
-	*n = *before;
-	n->users = list_copy(before->users);
-	n->actions = list_copy(before->actions);
-	return n;
+	*d = *before;
+	d->users = list_copy(before->users);
+	d->actions = list_copy(before->actions);
+	return d;
 }
 
-/* The transaction's note, which the user is in; with "make" as one that makes. */
-static const MkGroupNote *
-mk_group_note(const char *group_id, bool make)
+/*
+ * The transaction's deferred action, which the user is in; with "make" as one
+ * that makes the group.
+ */
+static const MkDeferredGroup *
+mk_group_deferred(const char *group_id, bool make)
 {
-	const MkGroupNote *before = mk_group_find_note(group_id);
-	MkGroupNote *n;
+	const MkDeferredGroup *before = mk_group_find_deferred(group_id);
+	MkDeferredGroup *d;
 	Oid user = GetUserId();
 	MemoryContext old;
 
@@ -560,33 +567,33 @@ mk_group_note(const char *group_id, bool make)
 
 	old = MemoryContextSwitchTo(mk_xact_context());
 	if (before != NULL)
-		n = mk_group_copy(before);
+		d = mk_group_copy(before);
 	else
 	{
-		n = palloc0(sizeof(MkGroupNote));
-		n->use = palloc0(sizeof(MkGroupUse));
-		n->use->group_id = pstrdup(group_id);
+		d = palloc0(sizeof(MkDeferredGroup));
+		d->use = palloc0(sizeof(MkGroupUse));
+		d->use->group_id = pstrdup(group_id);
 	}
-	n->users = list_append_unique_oid(n->users, user);
-	if (make && !OidIsValid(n->maker))
-		n->maker = user;
-	mk_xact_note(&mk_group_kind, n);
+	d->users = list_append_unique_oid(d->users, user);
+	if (make && !OidIsValid(d->maker))
+		d->maker = user;
+	mk_xact_defer(&mk_group_kind, d);
 	MemoryContextSwitchTo(old);
-	return n;
+	return d;
 }
 
 MkGroupUse *
 mk_group_use(const char *group_id, bool make)
 {
-	return mk_group_note(group_id, make)->use;
+	return mk_group_deferred(group_id, make)->use;
 }
 
-/* Adds an action; a new note, so that it goes when the savepoint does. */
+/* Adds an action; a new deferred one, so that it goes when the savepoint does. */
 static void
 mk_group_act(const char *group_id, const MkAction *action)
 {
-	const MkGroupNote *before = mk_group_note(group_id, false);
-	MkGroupNote *n;
+	const MkDeferredGroup *before = mk_group_deferred(group_id, false);
+	MkDeferredGroup *d;
 	MkAction *copy;
 	ListCell *lc;
 	MemoryContext old;
@@ -607,17 +614,17 @@ mk_group_act(const char *group_id, const MkAction *action)
 	copy->user = GetUserId();
 	if (copy->name != NULL)
 		copy->name = pstrdup(copy->name);
-	n = mk_group_copy(before);
-	n->actions = lappend(n->actions, copy);
-	mk_xact_note(&mk_group_kind, n);
+	d = mk_group_copy(before);
+	d->actions = lappend(d->actions, copy);
+	mk_xact_defer(&mk_group_kind, d);
 	MemoryContextSwitchTo(old);
 }
 
 /* ---------------------------------------------------------------------------
- * Notes of members
+ * Deferred actions of members
  */
 
-typedef struct MkMemberNote
+typedef struct MkDeferredMember
 {
 	MkGroupUse *use;
 	int32 group_no;
@@ -626,28 +633,28 @@ typedef struct MkMemberNote
 	bool fenced;
 	int32 generation; /* at the call, where fenced */
 	TimestampTz polled; /* 0: it did not */
-} MkMemberNote;
+} MkDeferredMember;
 
 static uint64
-mk_member_tag(const void *note)
+mk_member_tag(const void *deferred)
 {
-	return ((const MkMemberNote *) note)->member_no;
+	return ((const MkDeferredMember *) deferred)->member_no;
 }
 
 static bool
 mk_member_same(const void *a, const void *b)
 {
-	return ((const MkMemberNote *) a)->member_no ==
-		((const MkMemberNote *) b)->member_no;
+	return ((const MkDeferredMember *) a)->member_no ==
+		((const MkDeferredMember *) b)->member_no;
 }
 
 static void
-mk_member_discard(void *note)
+mk_member_discard(void *deferred)
 {
-	MkMemberNote *n = note;
+	MkDeferredMember *d = deferred;
 
-	pfree(n->member_id);
-	pfree(n);
+	pfree(d->member_id);
+	pfree(d);
 }
 
 void
@@ -716,17 +723,17 @@ mk_member_check(const MkGroupUse *use, int32 group_no, int32 member_no,
 }
 
 static void
-mk_member_lock(void *note)
+mk_member_lock(void *deferred)
 {
-	MkMemberNote *n = note;
+	MkDeferredMember *d = deferred;
 
-	n->use->callers = lappend_int(n->use->callers, n->member_no);
-	if (!n->fenced)
+	d->use->callers = lappend_int(d->use->callers, d->member_no);
+	if (!d->fenced)
 		return;
-	(void) mk_member_check(n->use, n->group_no, n->member_no, n->member_id);
-	if (n->use->group->protocol == MK_PROTOCOL_EAGER &&
-		n->use->group->generation != n->generation)
-		mk_group_fence(n->use->group_id, "Every partition was assigned anew.");
+	(void) mk_member_check(d->use, d->group_no, d->member_no, d->member_id);
+	if (d->use->group->protocol == MK_PROTOCOL_EAGER &&
+		d->use->group->generation != d->generation)
+		mk_group_fence(d->use->group_id, "Every partition was assigned anew.");
 }
 
 /*
@@ -734,13 +741,13 @@ mk_member_lock(void *note)
  * the timeouts.
  */
 static void
-mk_member_write(void *note)
+mk_member_write(void *deferred)
 {
-	MkMemberNote *n = note;
+	MkDeferredMember *d = deferred;
 	TimestampTz now = mk_clock_now();
-	const MkGroup *g = n->use->group;
-	MkMember *m = g != NULL && g->group_no == n->group_no
-		? mk_membership_member_no(g, n->member_no)
+	const MkGroup *g = d->use->group;
+	MkMember *m = g != NULL && g->group_no == d->group_no
+		? mk_membership_member_no(g, d->member_no)
 		: NULL;
 	int64 period;
 
@@ -748,32 +755,32 @@ mk_member_write(void *note)
 		return;
 	period =
 		Min(m->session_timeout, m->max_poll_interval) / MK_HEARTBEAT_FRACTION;
-	if (now <= m->seen + period && n->polled <= m->polled + period)
+	if (now <= m->seen + period && d->polled <= m->polled + period)
 		return;
-	mk_heartbeat_get(n->member_no, &m->seen, &m->polled);
-	if (n->polled > m->polled + period)
-		mk_heartbeat_put(n->member_no, true, n->polled);
-	if (now > Max(m->seen, n->polled) + period)
-		mk_heartbeat_put(n->member_no, false, now);
+	mk_heartbeat_get(d->member_no, &m->seen, &m->polled);
+	if (d->polled > m->polled + period)
+		mk_heartbeat_put(d->member_no, true, d->polled);
+	if (now > Max(m->seen, d->polled) + period)
+		mk_heartbeat_put(d->member_no, false, now);
 }
 
 /* What the session has told of the member is in the tables by now. */
 static void
-mk_member_done(void *note)
+mk_member_done(void *deferred)
 {
-	const MkMemberNote *n = note;
+	const MkDeferredMember *d = deferred;
 
-	mk_sign_withdraw(n->member_no, n->polled != 0);
+	mk_sign_withdraw(d->member_no, d->polled != 0);
 }
 
 /* What was being read, if it is that which failed. */
 static void
-mk_member_undone(void *note)
+mk_member_undone(void *deferred)
 {
-	mk_undone_interrupted(((const MkMemberNote *) note)->member_no);
+	mk_undone_interrupted(((const MkDeferredMember *) deferred)->member_no);
 }
 
-static const MkNoteKind mk_member_kind = {
+static const MkDeferredKind mk_member_kind = {
 	.rank = MK_RANK_MEMBER,
 	.tag = mk_member_tag,
 	.same = mk_member_same,
@@ -802,7 +809,7 @@ mk_member_sign(MkMember *m, bool polls, TimestampTz now)
 }
 
 static bool
-mk_group_note_check(MkGroup *g, bool due)
+mk_group_defer_check(MkGroup *g, bool due)
 {
 	const MkAction action = {.kind = MK_ACTION_CHECK};
 
@@ -814,38 +821,39 @@ mk_group_note_check(MkGroup *g, bool due)
 bool
 mk_group_check(MkGroup *g)
 {
-	return mk_group_note_check(g, mk_group_is_due(g, mk_clock_now()));
+	return mk_group_defer_check(g, mk_group_is_due(g, mk_clock_now()));
 }
 
 bool
 mk_group_touch(MkGroup *g, MkMember *m, MkTouch how)
 {
-	MkMemberNote like = {.member_no = m->member_no};
-	const MkMemberNote *before = mk_xact_find_note(&mk_member_kind, &like);
-	MkMemberNote *n;
+	MkDeferredMember like = {.member_no = m->member_no};
+	const MkDeferredMember *before =
+		mk_xact_find_deferred(&mk_member_kind, &like);
+	MkDeferredMember *d;
 	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
 	TimestampTz now = mk_clock_now();
 
-	n = palloc0(sizeof(MkMemberNote));
+	d = palloc0(sizeof(MkDeferredMember));
 	if (before != NULL)
-		*n = *before;
-	n->use = mk_group_use(g->group_id, false);
-	n->group_no = g->group_no;
-	n->member_no = m->member_no;
-	n->member_id = pstrdup(m->member_id);
+		*d = *before;
+	d->use = mk_group_use(g->group_id, false);
+	d->group_no = g->group_no;
+	d->member_no = m->member_no;
+	d->member_id = pstrdup(m->member_id);
 	if (how != MK_TOUCH_HEARTBEAT)
 		mk_lock_member(m->member_no);
 	if (how == MK_TOUCH_POLL)
-		n->polled = now;
+		d->polled = now;
 	mk_member_sign(m, how == MK_TOUCH_POLL, now);
-	if (how == MK_TOUCH_COMMIT && !n->fenced)
+	if (how == MK_TOUCH_COMMIT && !d->fenced)
 	{
-		n->fenced = true;
-		n->generation = g->generation;
+		d->fenced = true;
+		d->generation = g->generation;
 	}
-	mk_xact_note(&mk_member_kind, n);
+	mk_xact_defer(&mk_member_kind, d);
 	MemoryContextSwitchTo(old);
-	return mk_group_note_check(
+	return mk_group_defer_check(
 		g, mk_group_is_due(g, now) || mk_rebalance_is_due(g, m));
 }
 
@@ -1355,25 +1363,25 @@ mk_change_tell(const MkChange *c, const MkAction *action)
  * now.
  */
 static void
-mk_group_finish(void *note)
+mk_group_finish(void *deferred)
 {
-	MkGroupNote *n = note;
-	MkChange c = {.use = n->use};
+	MkDeferredGroup *d = deferred;
+	MkChange c = {.use = d->use};
 	bool due;
 	MkAssignment *before;
 	int nbefore;
 	List *topics;
 	ListCell *lc;
 
-	if (n->actions == NIL || !n->use->exclusive)
+	if (d->actions == NIL || !d->use->exclusive)
 		return;
-	c.group = mk_membership_get_for_update(n->use->group_id);
+	c.group = mk_membership_get_for_update(d->use->group_id);
 	c.now = mk_clock_now();
 	if (c.group == NULL)
 	{
-		foreach (lc, n->actions)
+		foreach (lc, d->actions)
 			if (((const MkAction *) lfirst(lc))->kind >= MK_ACTION_JOIN)
-				mk_group_not_found(n->use->group_id);
+				mk_group_not_found(d->use->group_id);
 		return;
 	}
 	nbefore = c.group->nassignments;
@@ -1383,11 +1391,11 @@ mk_group_finish(void *note)
 
 	initStringInfo(&c.why);
 	c.changed = mk_rebalance_follow(c.group);
-	foreach (lc, n->actions)
+	foreach (lc, d->actions)
 		mk_change_let_go(&c, lfirst(lc));
 	mk_change_expire(&c);
 	topics = mk_subscribed_topics(c.group);
-	foreach (lc, n->actions)
+	foreach (lc, d->actions)
 		if (mk_change_act(&c, lfirst(lc)))
 			return;
 	due = mk_rebalance_is_due(c.group, NULL);
@@ -1405,7 +1413,7 @@ mk_group_finish(void *note)
 	mk_rebalance_write(c.group, before, nbefore, topics, c.now);
 	mk_change_forget(&c);
 	mk_membership_put_group(c.group);
-	foreach (lc, n->actions)
+	foreach (lc, d->actions)
 		mk_change_tell(&c, lfirst(lc));
 	mk_xact_wake(mk_wakeup_group(c.group->group_no));
 }
@@ -1464,7 +1472,7 @@ mk_group_join(MkJoin *join)
 		MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
 
 		if (topic != NULL)
-			mk_topic_note_use(topic->topic_id);
+			mk_topic_defer_use(topic->topic_id);
 	}
 	if (g != NULL && !mk_group_is_empty(g))
 	{
@@ -1528,7 +1536,7 @@ mk_group_delete(const char *group_id)
 						"used it",
 						group_id)));
 	foreach (lc, mk_progress_topics(g->group_no, NULL))
-		mk_topic_note_use(lfirst_int(lc));
+		mk_topic_defer_use(lfirst_int(lc));
 	mk_group_act(group_id, &action);
 }
 
@@ -1570,7 +1578,7 @@ mk_group_maintain(const char *group_id)
 	MkGroupUse use = {.group_id = unconstify(char *, group_id),
 					  .exclusive = true};
 	MkAction action = {.user = BOOTSTRAP_SUPERUSERID};
-	MkGroupNote n = {.use = &use, .actions = list_make1(&action)};
+	MkDeferredGroup n = {.use = &use, .actions = list_make1(&action)};
 	TimestampTz now = mk_clock_now();
 	MkGroup *g = mk_membership_get(group_id);
 	bool expired;

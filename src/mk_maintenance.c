@@ -33,7 +33,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_maintenance.h"
-#include "mk_produced.h"
+#include "mk_producer_rows.h"
 #include "mk_producer.h"
 #include "mk_progress.h"
 #include "mk_retain.h"
@@ -663,7 +663,7 @@ mk_list_progress(void)
 static List *
 mk_list_produced(void)
 {
-	return mk_produced_ids(NULL);
+	return mk_producer_rows_ids(NULL);
 }
 
 static void
@@ -747,7 +747,7 @@ mk_do_heartbeats(MkWork *w)
 static void
 mk_do_roles(MkWork *w)
 {
-	mk_role_warn(mk_inbox_look(mk_produced_look(mk_membership_look(NIL))));
+	mk_role_warn(mk_inbox_look(mk_producer_rows_look(mk_membership_look(NIL))));
 }
 
 static void

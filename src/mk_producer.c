@@ -37,7 +37,7 @@ typedef struct MkProducerUse
 	int32 former_epoch; /* since then: before those that are begun */
 } MkProducerUse;
 
-typedef struct MkProducerNote
+typedef struct MkDeferredProducer
 {
 	MkProducerUse *use;
 	List *users; /* OIDs of who has used it; the first may make it */
@@ -46,7 +46,7 @@ typedef struct MkProducerNote
 	bool is_new; /* at the call there was no such producer */
 	MkProducerRow row; /* as it was at the call */
 	int32 epoch; /* that it begins */
-} MkProducerNote;
+} MkDeferredProducer;
 
 /* An append()'s sequence and offset. */
 typedef struct MkAppended
@@ -58,7 +58,8 @@ typedef struct MkAppended
 /* What a producer sends to a partition, in one epoch. */
 typedef struct MkOutput
 {
-	MkStream stream; /* the first, so a pointer to one is one to the other */
+	MkSequencedBatch
+		batch; /* the first, so a pointer to one is one to the other */
 	MkProducerUse *use;
 	MkTopic *topic;
 	int32 topic_id;
@@ -68,17 +69,17 @@ typedef struct MkOutput
 	int appended_room;
 	MkAppended *appended;
 	int64 last_offset; /* of what it had sent before, -1: of nothing */
-	MkProduced run; /* being placed; last_sequence < first_sequence: none */
-	MkProduced former; /* the same, of which repeats are being checked */
+	MkProducerRun run; /* being placed; last_sequence < first_sequence: none */
+	MkProducerRun former; /* the same, of which repeats are being checked */
 } MkOutput;
 
 /* The sequences that were noted. */
-typedef struct MkOutputNote
+typedef struct MkDeferredOutput
 {
 	MkOutput *output;
 	int64 first;
 	int64 last;
-} MkOutputNote;
+} MkDeferredOutput;
 
 typedef struct MkRepeatRun
 {
@@ -88,7 +89,7 @@ typedef struct MkRepeatRun
 
 /*
  * Repeats that were known at the call, in a partition.  The runs only grow, and
- * are shared by the notes of all savepoints; each note knows how many are its.
+ * the deferred actions of all savepoints share them; each knows how many are its.
  */
 typedef struct MkRepeats
 {
@@ -99,12 +100,12 @@ typedef struct MkRepeats
 	MkRepeatRun *runs;
 } MkRepeats;
 
-typedef struct MkRepeatNote
+typedef struct MkDeferredRepeats
 {
 	MkRepeats *repeats;
 	int nruns;
 	int64 last_records; /* of the last run */
-} MkRepeatNote;
+} MkDeferredRepeats;
 
 static void
 mk_fenced(const char *producer, int32 epoch, int32 current)
@@ -152,20 +153,21 @@ mk_superseded(const char *producer, int32 epoch)
 }
 
 /* ---------------------------------------------------------------------------
- * Notes of producers
+ * Deferred actions of producers
  */
 
 static uint64
-mk_producer_tag(const void *note)
+mk_producer_tag(const void *deferred)
 {
-	return mk_lock_producer_tag(((const MkProducerNote *) note)->use->producer);
+	return mk_lock_producer_tag(
+		((const MkDeferredProducer *) deferred)->use->producer);
 }
 
 static bool
 mk_producer_same(const void *a, const void *b)
 {
-	return strcmp(((const MkProducerNote *) a)->use->producer,
-				  ((const MkProducerNote *) b)->use->producer) == 0;
+	return strcmp(((const MkDeferredProducer *) a)->use->producer,
+				  ((const MkDeferredProducer *) b)->use->producer) == 0;
 }
 
 /*
@@ -173,61 +175,61 @@ mk_producer_same(const void *a, const void *b)
  * a producer that there was not, whose epoch is the same then.
  */
 static void
-mk_producer_check(const MkProducerNote *n, bool found)
+mk_producer_check(const MkDeferredProducer *d, bool found)
 {
-	const MkProducerRow *now = &n->use->row;
+	const MkProducerRow *now = &d->use->row;
 
-	if (!n->begins)
+	if (!d->begins)
 	{
-		if (n->is_new && found && now->initialized)
-			mk_superseded(n->use->producer, now->epoch);
-		if (!n->is_new && (!found || now->epoch != n->row.epoch))
-			mk_fenced(n->use->producer, n->row.epoch, now->epoch);
+		if (d->is_new && found && now->initialized)
+			mk_superseded(d->use->producer, now->epoch);
+		if (!d->is_new && (!found || now->epoch != d->row.epoch))
+			mk_fenced(d->use->producer, d->row.epoch, now->epoch);
 		return;
 	}
-	if (found == n->is_new ||
+	if (found == d->is_new ||
 		(found &&
-		 (now->producer_id != n->row.producer_id ||
-		  now->epoch != n->row.epoch)))
-		mk_superseded(n->use->producer, now->epoch);
+		 (now->producer_id != d->row.producer_id ||
+		  now->epoch != d->row.epoch)))
+		mk_superseded(d->use->producer, now->epoch);
 }
 
 /* Finds the producer, or makes it, and checks the rights again. */
 static void
-mk_producer_lock(void *note)
+mk_producer_lock(void *deferred)
 {
-	MkProducerNote *n = note;
-	MkProducerUse *use = n->use;
+	MkDeferredProducer *d = deferred;
+	MkProducerUse *use = d->use;
 	bool found;
 	ListCell *lc;
 
 	mk_lock_producer(use->producer);
 	AcceptInvalidationMessages();
-	found = mk_produced_producer(use->producer, &use->row);
-	mk_producer_check(n, found);
+	found = mk_producer_rows_get(use->producer, &use->row);
+	mk_producer_check(d, found);
 	if (!found)
 	{
-		use->row.producer_id = n->begins
-			? n->row.producer_id
+		use->row.producer_id = d->begins
+			? d->row.producer_id
 			: mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
 		namestrcpy(&use->row.owner,
-				   GetUserNameFromId(linitial_oid(n->users), false));
-		use->row.epoch = n->begins ? n->epoch : 0;
-		use->row.initialized = n->begins;
-		mk_produced_insert_producer(use->producer, &use->row);
+				   GetUserNameFromId(linitial_oid(d->users), false));
+		use->row.epoch = d->begins ? d->epoch : 0;
+		use->row.initialized = d->begins;
+		mk_producer_rows_insert(use->producer, &use->row);
 	}
-	foreach (lc, n->users)
+	foreach (lc, d->users)
 		mk_role_check_owner(NameStr(use->row.owner), lfirst_oid(lc), "producer",
 							use->producer);
 	use->former_epoch = found ? use->row.epoch : 0;
-	if (found && n->begins)
+	if (found && d->begins)
 	{
-		use->row.epoch = n->epoch;
-		mk_produced_begin_epoch(use->producer, n->epoch);
+		use->row.epoch = d->epoch;
+		mk_producer_rows_begin_epoch(use->producer, d->epoch);
 	}
 }
 
-static const MkNoteKind mk_producer_kind = {
+static const MkDeferredKind mk_producer_kind = {
 	.rank = MK_RANK_PRODUCER,
 	.tag = mk_producer_tag,
 	.same = mk_producer_same,
@@ -235,25 +237,29 @@ static const MkNoteKind mk_producer_kind = {
 	.discard = pfree,
 };
 
-/* A copy of a note, to be changed; so that it goes when the savepoint does. */
-static MkProducerNote *
-mk_producer_copy(const MkProducerNote *before)
+/*
+ * A copy of a deferred action, to be changed: it goes when the savepoint is
+ * rolled back.
+ */
+static MkDeferredProducer *
+mk_producer_copy(const MkDeferredProducer *before)
 {
-	MkProducerNote *n =
-		MemoryContextAlloc(mk_xact_context(), sizeof(MkProducerNote));
+	MkDeferredProducer *d =
+		MemoryContextAlloc(mk_xact_context(), sizeof(MkDeferredProducer));
 
-	*n = *before;
-	return n;
+	*d = *before;
+	return d;
 }
 
-/* The transaction's note; a new one has the producer as it is now. */
-static const MkProducerNote *
-mk_producer_note(const char *producer, bool *is_fresh)
+/* The transaction's deferred action; a new one has the producer as it is now. */
+static const MkDeferredProducer *
+mk_producer_deferred(const char *producer, bool *is_fresh)
 {
 	MkProducerUse like_use = {.producer = unconstify(char *, producer)};
-	MkProducerNote like = {.use = &like_use};
-	const MkProducerNote *before = mk_xact_find_note(&mk_producer_kind, &like);
-	MkProducerNote *n;
+	MkDeferredProducer like = {.use = &like_use};
+	const MkDeferredProducer *before =
+		mk_xact_find_deferred(&mk_producer_kind, &like);
+	MkDeferredProducer *d;
 	Oid user = GetUserId();
 	MemoryContext old;
 
@@ -263,33 +269,33 @@ mk_producer_note(const char *producer, bool *is_fresh)
 
 	old = MemoryContextSwitchTo(mk_xact_context());
 	if (before != NULL)
-		n = mk_producer_copy(before);
+		d = mk_producer_copy(before);
 	else
 	{
-		n = palloc0(sizeof(MkProducerNote));
-		n->use = palloc0(sizeof(MkProducerUse));
-		n->use->producer = pstrdup(producer);
-		n->is_new = !mk_produced_producer(producer, &n->row);
-		if (n->is_new)
-			n->row.epoch = -1;
+		d = palloc0(sizeof(MkDeferredProducer));
+		d->use = palloc0(sizeof(MkProducerUse));
+		d->use->producer = pstrdup(producer);
+		d->is_new = !mk_producer_rows_get(producer, &d->row);
+		if (d->is_new)
+			d->row.epoch = -1;
 	}
-	if (!n->is_new)
-		mk_role_check_owner(NameStr(n->row.owner), user, "producer", producer);
-	else if (n->users != NIL)
-		mk_role_check_owner(GetUserNameFromId(linitial_oid(n->users), false),
+	if (!d->is_new)
+		mk_role_check_owner(NameStr(d->row.owner), user, "producer", producer);
+	else if (d->users != NIL)
+		mk_role_check_owner(GetUserNameFromId(linitial_oid(d->users), false),
 							user, "producer", producer);
-	n->users = lappend_oid(list_copy(n->users), user);
-	mk_xact_note(&mk_producer_kind, n);
+	d->users = lappend_oid(list_copy(d->users), user);
+	mk_xact_defer(&mk_producer_kind, d);
 	MemoryContextSwitchTo(old);
-	return n;
+	return d;
 }
 
 /* ---------------------------------------------------------------------------
- * Notes of what they send
+ * Deferred actions of what they send
  */
 
 static bool
-mk_has_expired(const MkProduced *row)
+mk_has_expired(const MkProducerRun *row)
 {
 	return mk_clock_now() > row->at + mk_guc_producer_expiry * USECS_PER_SEC;
 }
@@ -311,15 +317,16 @@ static void
 mk_known(const MkProducerRow *producer, const MkOutput *o, int64 next,
 		 MkKnown *known)
 {
-	MkProduced row;
-	bool found = mk_produced_last_near(producer->producer_id, o->topic_id,
-									   o->partition, o->epoch, next - 1, &row);
+	MkProducerRun row;
+	bool found =
+		mk_producer_rows_last_near(producer->producer_id, o->topic_id,
+								   o->partition, o->epoch, next - 1, &row);
 
 	known->last = known->last_offset = known->lost_from = -1;
 	known->expired = found && mk_has_expired(&row);
 	if (!found || known->expired)
 		return;
-	known->last_offset = mk_produced_last_offset(&row);
+	known->last_offset = mk_producer_rows_last_offset(&row);
 	if (row.epoch == o->epoch && row.last_sequence >= next)
 	{
 		int64 tail = mk_log_next_offset(o->topic, o->partition);
@@ -327,8 +334,8 @@ mk_known(const MkProducerRow *producer, const MkOutput *o, int64 next,
 		if (known->last_offset >= tail)
 		{
 			known->lost_from = tail;
-			found = mk_produced_last_below(producer->producer_id, o->topic_id,
-										   o->partition, tail, &row);
+			found = mk_producer_rows_last_below(
+				producer->producer_id, o->topic_id, o->partition, tail, &row);
 		}
 	}
 	if (found && row.epoch == o->epoch)
@@ -336,21 +343,21 @@ mk_known(const MkProducerRow *producer, const MkOutput *o, int64 next,
 }
 
 static bool
-mk_run_has(const MkProduced *run, int64 sequence)
+mk_run_has(const MkProducerRun *run, int64 sequence)
 {
 	return sequence >= run->first_sequence && sequence <= run->last_sequence;
 }
 
 static int64
-mk_run_offset(const MkProduced *run, int64 sequence)
+mk_run_offset(const MkProducerRun *run, int64 sequence)
 {
 	return run->first_offset + (sequence - run->first_sequence);
 }
 
 static uint64
-mk_output_tag(const void *note)
+mk_output_tag(const void *deferred)
 {
-	const MkOutput *o = ((const MkOutputNote *) note)->output;
+	const MkOutput *o = ((const MkDeferredOutput *) deferred)->output;
 
 	return hash_combine64(mk_lock_producer_tag(o->use->producer),
 						  ((uint64) o->topic_id << 32) | (uint32) o->partition);
@@ -359,8 +366,8 @@ mk_output_tag(const void *note)
 static bool
 mk_output_same(const void *a, const void *b)
 {
-	const MkOutput *oa = ((const MkOutputNote *) a)->output;
-	const MkOutput *ob = ((const MkOutputNote *) b)->output;
+	const MkOutput *oa = ((const MkDeferredOutput *) a)->output;
+	const MkOutput *ob = ((const MkDeferredOutput *) b)->output;
 
 	return oa->topic_id == ob->topic_id && oa->partition == ob->partition &&
 		oa->epoch == ob->epoch &&
@@ -368,10 +375,10 @@ mk_output_same(const void *a, const void *b)
 }
 
 static void
-mk_output_lock(void *note)
+mk_output_lock(void *deferred)
 {
-	MkOutputNote *n = note;
-	MkOutput *o = n->output;
+	MkDeferredOutput *d = deferred;
+	MkOutput *o = d->output;
 	const MkProducerRow *producer = &o->use->row;
 	int64 last;
 	MkKnown known;
@@ -380,18 +387,18 @@ mk_output_lock(void *note)
 	/* all from the former one on it has begun itself */
 	if (o->epoch < o->use->former_epoch || o->epoch > producer->epoch)
 		mk_fenced(o->use->producer, o->epoch, producer->epoch);
-	mk_known(producer, o, n->first, &known);
+	mk_known(producer, o, d->first, &known);
 	last = known.last;
-	if (last < n->first - 1)
-		mk_out_of_order(o, n->first, last);
-	o->stream.repeated = Min(last, n->last) - (n->first - 1);
-	o->stream.through = last;
-	if (o->stream.repeated > 0 && mk_xact_is_appended(&o->stream))
+	if (last < d->first - 1)
+		mk_out_of_order(o, d->first, last);
+	o->batch.repeated = Min(last, d->last) - (d->first - 1);
+	o->batch.through = last;
+	if (o->batch.repeated > 0 && mk_xact_is_appended(&o->batch))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("another session has sent sequence " INT64_FORMAT
 						" of producer \"%s\"",
-						n->first, o->use->producer),
+						d->first, o->use->producer),
 				 errdetail("So minikafka.append() to partition %d of topic "
 						   "\"%s\" has returned an offset that does not hold.",
 						   o->partition, NameStr(o->topic->name)),
@@ -399,27 +406,28 @@ mk_output_lock(void *note)
 
 	/* numbers begin anew: the keys of before must be free */
 	if (known.expired)
-		mk_produced_delete(producer->producer_id, o->topic_id, o->partition);
+		mk_producer_rows_delete(producer->producer_id, o->topic_id,
+								o->partition);
 	if (known.lost_from >= 0)
-		mk_produced_forget(producer->producer_id, o->topic_id, o->partition,
-						   known.lost_from);
+		mk_producer_rows_forget(producer->producer_id, o->topic_id,
+								o->partition, known.lost_from);
 	else
 		o->last_offset = known.last_offset;
 }
 
 /* Tells the offsets of those that turned out to be repeats. */
 static void
-mk_output_write(void *note)
+mk_output_write(void *deferred)
 {
-	MkOutputNote *n = note;
-	MkOutput *o = n->output;
-	int64 sequence = n->first;
-	int64 end = n->first + o->stream.repeated;
-	MkProduced row;
+	MkDeferredOutput *d = deferred;
+	MkOutput *o = d->output;
+	int64 sequence = d->first;
+	int64 end = d->first + o->batch.repeated;
+	MkProducerRun row;
 
 	while (sequence < end &&
-		   mk_produced_find(o->use->row.producer_id, o->topic_id, o->partition,
-							o->epoch, sequence, &row))
+		   mk_producer_rows_find(o->use->row.producer_id, o->topic_id,
+								 o->partition, o->epoch, sequence, &row))
 	{
 		int64 count = Min(row.last_sequence - sequence + 1, end - sequence);
 
@@ -429,7 +437,7 @@ mk_output_write(void *note)
 	}
 }
 
-static const MkNoteKind mk_output_kind = {
+static const MkDeferredKind mk_output_kind = {
 	.rank = MK_RANK_OUTPUT,
 	.tag = mk_output_tag,
 	.same = mk_output_same,
@@ -488,34 +496,35 @@ mk_check_content(const MkOutput *o, int64 sequence, int64 offset,
 }
 
 static void
-mk_output_repeat(MkStream *stream, int64 sequence, const MkRecord *record)
+mk_output_repeat(MkSequencedBatch *batch, int64 sequence,
+				 const MkRecord *record)
 {
-	MkOutput *o = (MkOutput *) stream;
+	MkOutput *o = (MkOutput *) batch;
 
 	if (mk_run_has(&o->former, sequence) ||
-		mk_produced_find(o->use->row.producer_id, o->topic_id, o->partition,
-						 o->epoch, sequence, &o->former))
+		mk_producer_rows_find(o->use->row.producer_id, o->topic_id,
+							  o->partition, o->epoch, sequence, &o->former))
 		mk_check_content(o, sequence, mk_run_offset(&o->former, sequence),
 						 record);
 }
 
 static void
-mk_output_done(MkStream *stream)
+mk_output_done(MkSequencedBatch *batch)
 {
-	MkOutput *o = (MkOutput *) stream;
+	MkOutput *o = (MkOutput *) batch;
 
 	if (o->run.last_sequence < o->run.first_sequence)
 		return;
-	mk_produced_put(o->use->row.producer_id, o->topic_id, o->partition,
-					&o->run);
+	mk_producer_rows_put(o->use->row.producer_id, o->topic_id, o->partition,
+						 &o->run);
 	o->run.last_sequence = o->run.first_sequence - 1;
 }
 
 static void
-mk_output_placed(MkStream *stream, int64 sequence, int64 offset)
+mk_output_placed(MkSequencedBatch *batch, int64 sequence, int64 offset)
 {
-	MkOutput *o = (MkOutput *) stream;
-	MkProduced *run = &o->run;
+	MkOutput *o = (MkOutput *) batch;
+	MkProducerRun *run = &o->run;
 
 	if (run->last_sequence >= run->first_sequence &&
 		offset - run->first_offset == sequence - run->first_sequence)
@@ -526,15 +535,15 @@ mk_output_placed(MkStream *stream, int64 sequence, int64 offset)
 	/* it goes on from records that the log has lost */
 	if (unlikely(offset <= o->last_offset))
 	{
-		MkProduced row;
-		bool found = mk_produced_last_below(
+		MkProducerRun row;
+		bool found = mk_producer_rows_last_below(
 			o->use->row.producer_id, o->topic_id, o->partition, offset, &row);
 
 		mk_out_of_order(o, sequence,
 						found && row.epoch == o->epoch ? row.last_sequence
 													   : -1);
 	}
-	mk_output_done(stream);
+	mk_output_done(batch);
 	run->epoch = o->epoch;
 	run->first_sequence = sequence;
 	run->last_sequence = sequence;
@@ -543,9 +552,9 @@ mk_output_placed(MkStream *stream, int64 sequence, int64 offset)
 }
 
 static uint64
-mk_repeat_tag(const void *note)
+mk_repeat_tag(const void *deferred)
 {
-	const MkRepeats *r = ((const MkRepeatNote *) note)->repeats;
+	const MkRepeats *r = ((const MkDeferredRepeats *) deferred)->repeats;
 
 	return ((uint64) r->topic_id << 32) | (uint32) r->partition;
 }
@@ -557,18 +566,18 @@ mk_repeat_same(const void *a, const void *b)
 }
 
 static void
-mk_repeat_write(void *note)
+mk_repeat_write(void *deferred)
 {
-	const MkRepeatNote *n = note;
-	const MkRepeats *r = n->repeats;
+	const MkDeferredRepeats *d = deferred;
+	const MkRepeats *r = d->repeats;
 
-	for (int i = 0; i < n->nruns; i++)
+	for (int i = 0; i < d->nruns; i++)
 		mk_xact_add_sent(&r->topic, r->partition, r->runs[i].base_offset,
-						 i == n->nruns - 1 ? n->last_records
+						 i == d->nruns - 1 ? d->last_records
 										   : r->runs[i].records);
 }
 
-static const MkNoteKind mk_repeat_kind = {
+static const MkDeferredKind mk_repeat_kind = {
 	.rank = MK_RANK_REPEAT,
 	.tag = mk_repeat_tag,
 	.same = mk_repeat_same,
@@ -602,38 +611,39 @@ mk_repeats_new(const MkRepeats *like)
 }
 
 static void
-mk_note_repeat(const MkOutput *o, int64 offset)
+mk_defer_repeat(const MkOutput *o, int64 offset)
 {
 	MkRepeats like = {.topic = o->topic->name,
 					  .topic_id = o->topic_id,
 					  .partition = o->partition};
-	MkRepeatNote note_like = {.repeats = &like};
-	const MkRepeatNote *before = mk_xact_find_note(&mk_repeat_kind, &note_like);
+	MkDeferredRepeats note_like = {.repeats = &like};
+	const MkDeferredRepeats *before =
+		mk_xact_find_deferred(&mk_repeat_kind, &note_like);
 	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
-	MkRepeatNote *n = palloc0(sizeof(MkRepeatNote));
+	MkDeferredRepeats *d = palloc0(sizeof(MkDeferredRepeats));
 	MkRepeats *r;
 
 	if (before != NULL)
-		*n = *before;
+		*d = *before;
 	else
-		n->repeats = mk_repeats_new(&like);
-	r = n->repeats;
-	if (n->nruns > 0 &&
-		r->runs[n->nruns - 1].base_offset + n->last_records == offset)
-		n->last_records++;
+		d->repeats = mk_repeats_new(&like);
+	r = d->repeats;
+	if (d->nruns > 0 &&
+		r->runs[d->nruns - 1].base_offset + d->last_records == offset)
+		d->last_records++;
 	else
 	{
-		if (n->nruns > 0)
-			r->runs[n->nruns - 1].records = n->last_records;
-		if (n->nruns == r->room)
+		if (d->nruns > 0)
+			r->runs[d->nruns - 1].records = d->last_records;
+		if (d->nruns == r->room)
 		{
 			r->runs = repalloc_huge(r->runs, 2 * r->room * sizeof(MkRepeatRun));
 			r->room *= 2;
 		}
-		r->runs[n->nruns++].base_offset = offset;
-		n->last_records = 1;
+		r->runs[d->nruns++].base_offset = offset;
+		d->last_records = 1;
 	}
-	mk_xact_note(&mk_repeat_kind, n);
+	mk_xact_defer(&mk_repeat_kind, d);
 	MemoryContextSwitchTo(old);
 }
 
@@ -642,10 +652,10 @@ static void
 mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
 		  const MkRecord *record, MkNumbered *result)
 {
-	MkProduced row;
+	MkProducerRun row;
 
-	if (!mk_produced_find(producer->producer_id, o->topic_id, o->partition,
-						  o->epoch, sequence, &row))
+	if (!mk_producer_rows_find(producer->producer_id, o->topic_id, o->partition,
+							   o->epoch, sequence, &row))
 		ereport(ERROR,
 				(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
 				 errmsg("sequence " INT64_FORMAT
@@ -656,7 +666,7 @@ mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
 	result->repeated = true;
 	result->offset = mk_run_offset(&row, sequence);
 	mk_check_content(o, sequence, result->offset, record);
-	mk_note_repeat(o, result->offset);
+	mk_defer_repeat(o, result->offset);
 }
 
 static MkOutput *
@@ -665,10 +675,10 @@ mk_output_new(const MkOutput *like)
 	MkOutput *o = MemoryContextAlloc(mk_xact_context(), sizeof(MkOutput));
 
 	*o = *like;
-	o->stream.index = -1;
-	o->stream.repeat = mk_output_repeat;
-	o->stream.placed = mk_output_placed;
-	o->stream.done = mk_output_done;
+	o->batch.index = -1;
+	o->batch.repeat = mk_output_repeat;
+	o->batch.placed = mk_output_placed;
+	o->batch.done = mk_output_done;
 	o->last_offset = -1;
 	o->run.first_sequence = 0;
 	o->run.last_sequence = -1;
@@ -681,33 +691,33 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 				 const MkRecord *record, bool eager, MkNumbered *result)
 {
 	int64 sequence = numbering->sequence;
-	const MkProducerNote *producer_note;
+	const MkDeferredProducer *deferred;
 	MkProducerRow producer;
 	MkOutput like = {
 		.topic = topic, .topic_id = topic->topic_id, .partition = partition};
-	MkOutputNote note_like = {.output = &like};
-	const MkOutputNote *before;
-	MkOutputNote *n;
+	MkDeferredOutput note_like = {.output = &like};
+	const MkDeferredOutput *before;
+	MkDeferredOutput *d;
 	int64 last = -1;
 	bool is_fresh;
 
-	producer_note = mk_producer_note(numbering->producer, &is_fresh);
+	deferred = mk_producer_deferred(numbering->producer, &is_fresh);
 	if (eager)
 	{
 		/* who has no right makes nobody wait */
 		mk_lock_producer(numbering->producer);
 		is_fresh = false;
 	}
-	producer = producer_note->row;
-	like.use = producer_note->use;
-	if (producer_note->begins)
-		like.epoch = producer_note->epoch;
+	producer = deferred->row;
+	like.use = deferred->use;
+	if (deferred->begins)
+		like.epoch = deferred->epoch;
 	else
 	{
 		/* another session may have made it, or begun an epoch */
 		bool exists = is_fresh
 			? producer.epoch >= 0
-			: mk_produced_producer(numbering->producer, &producer);
+			: mk_producer_rows_get(numbering->producer, &producer);
 
 		if (!exists)
 			producer.epoch = -1;
@@ -715,22 +725,22 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 			mk_role_check_owner(NameStr(producer.owner), GetUserId(),
 								"producer", numbering->producer);
 		like.epoch = Max(producer.epoch, 0);
-		if (producer_note->is_new ? producer.epoch >= 0 && producer.initialized
-								  : producer.epoch != producer_note->row.epoch)
+		if (deferred->is_new ? producer.epoch >= 0 && producer.initialized
+							 : producer.epoch != deferred->row.epoch)
 			mk_superseded(numbering->producer, producer.epoch);
 	}
 	if (numbering->has_epoch && numbering->epoch != like.epoch)
 		mk_fenced(numbering->producer, numbering->epoch,
-				  producer_note->begins ? like.epoch : producer.epoch);
+				  deferred->begins ? like.epoch : producer.epoch);
 
 	result->repeated = false;
 	result->offset = -1;
-	before = mk_xact_find_note(&mk_output_kind, &note_like);
+	before = mk_xact_find_deferred(&mk_output_kind, &note_like);
 	if (before != NULL && sequence >= before->first && sequence <= before->last)
 	{
 		result->repeated = true;
 		result->offset = mk_appended_offset(before->output, sequence);
-		if (!mk_xact_is_same(&before->output->stream, sequence, record))
+		if (!mk_xact_is_same(&before->output->batch, sequence, record))
 			mk_other_content(before->output, sequence, -1);
 		return;
 	}
@@ -751,32 +761,31 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	if (sequence != last + 1)
 		mk_out_of_order(&like, sequence, last);
 
-	if (producer_note->is_new && !producer_note->sends &&
-		!producer_note->begins)
+	if (deferred->is_new && !deferred->sends && !deferred->begins)
 	{
-		MkProducerNote *sends = mk_producer_copy(producer_note);
+		MkDeferredProducer *sends = mk_producer_copy(deferred);
 
 		sends->sends = true;
-		mk_xact_note(&mk_producer_kind, sends);
+		mk_xact_defer(&mk_producer_kind, sends);
 	}
-	mk_topic_note_use(topic->topic_id);
-	n = MemoryContextAlloc(mk_xact_context(), sizeof(MkOutputNote));
-	n->output = before != NULL ? before->output : mk_output_new(&like);
-	n->first = before != NULL ? before->first : sequence;
-	n->last = sequence;
-	mk_xact_note(&mk_output_kind, n);
+	mk_topic_defer_use(topic->topic_id);
+	d = MemoryContextAlloc(mk_xact_context(), sizeof(MkDeferredOutput));
+	d->output = before != NULL ? before->output : mk_output_new(&like);
+	d->first = before != NULL ? before->first : sequence;
+	d->last = sequence;
+	mk_xact_defer(&mk_output_kind, d);
 
 	/* offsets of a savepoint that was rolled back */
-	while (n->output->nappended > 0 &&
-		   n->output->appended[n->output->nappended - 1].sequence >= sequence)
-		n->output->nappended--;
-	result->stream = &n->output->stream;
+	while (d->output->nappended > 0 &&
+		   d->output->appended[d->output->nappended - 1].sequence >= sequence)
+		d->output->nappended--;
+	result->batch = &d->output->batch;
 }
 
 void
-mk_producer_appended(MkStream *stream, int64 sequence, int64 offset)
+mk_producer_appended(MkSequencedBatch *batch, int64 sequence, int64 offset)
 {
-	MkOutput *o = (MkOutput *) stream;
+	MkOutput *o = (MkOutput *) batch;
 
 	if (o->nappended == o->appended_room)
 	{
@@ -795,8 +804,9 @@ void
 mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
 {
 	bool is_fresh;
-	const MkProducerNote *before = mk_producer_note(producer, &is_fresh);
-	MkProducerNote *n;
+	const MkDeferredProducer *before =
+		mk_producer_deferred(producer, &is_fresh);
+	MkDeferredProducer *d;
 	int32 last = before->begins ? before->epoch
 		: before->sends         ? 0
 								: before->row.epoch;
@@ -813,75 +823,75 @@ mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 			 errmsg("permission denied to create producer \"%s\"", producer),
 			 errhint("A new producer needs INSERT on a topic.")));
-	n = mk_producer_copy(before);
-	if (n->is_new && !n->begins)
-		n->row.producer_id = mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
-	n->begins = true;
-	n->epoch = last + 1;
-	mk_xact_note(&mk_producer_kind, n);
-	*producer_id = n->row.producer_id;
-	*epoch = n->epoch;
+	d = mk_producer_copy(before);
+	if (d->is_new && !d->begins)
+		d->row.producer_id = mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
+	d->begins = true;
+	d->epoch = last + 1;
+	mk_xact_defer(&mk_producer_kind, d);
+	*producer_id = d->row.producer_id;
+	*epoch = d->epoch;
 }
 
 /* ---------------------------------------------------------------------------
  * Giving a producer to another role
  */
 
-typedef struct MkGiveNote
+typedef struct MkDeferredGift
 {
 	char *producer;
 	char *owner;
 	Oid user; /* that gives it */
-} MkGiveNote;
+} MkDeferredGift;
 
 static uint64
-mk_give_tag(const void *note)
+mk_give_tag(const void *deferred)
 {
-	return mk_lock_producer_tag(((const MkGiveNote *) note)->producer);
+	return mk_lock_producer_tag(((const MkDeferredGift *) deferred)->producer);
 }
 
 static bool
 mk_give_same(const void *a, const void *b)
 {
-	return strcmp(((const MkGiveNote *) a)->producer,
-				  ((const MkGiveNote *) b)->producer) == 0;
+	return strcmp(((const MkDeferredGift *) a)->producer,
+				  ((const MkDeferredGift *) b)->producer) == 0;
 }
 
 static void
-mk_give_check(const MkGiveNote *n)
+mk_give_check(const MkDeferredGift *d)
 {
 	MkProducerRow row;
 
-	if (!mk_produced_producer(n->producer, &row))
+	if (!mk_producer_rows_get(d->producer, &row))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
-				 errmsg("producer \"%s\" does not exist", n->producer),
+				 errmsg("producer \"%s\" does not exist", d->producer),
 				 errhint("Its first record, or minikafka.init_producer(), "
 						 "makes it.")));
-	mk_role_check_give(NameStr(row.owner), n->owner, n->user, "producer",
-					   n->producer);
+	mk_role_check_give(NameStr(row.owner), d->owner, d->user, "producer",
+					   d->producer);
 }
 
 static void
-mk_give_lock(void *note)
+mk_give_lock(void *deferred)
 {
-	const MkGiveNote *n = note;
+	const MkDeferredGift *d = deferred;
 
-	mk_lock_producer(n->producer);
+	mk_lock_producer(d->producer);
 	AcceptInvalidationMessages();
-	mk_give_check(n);
+	mk_give_check(d);
 }
 
 /* Not before those are checked that have used it in this transaction. */
 static void
-mk_give_write(void *note)
+mk_give_write(void *deferred)
 {
-	const MkGiveNote *n = note;
+	const MkDeferredGift *d = deferred;
 
-	mk_produced_set_owner(n->producer, n->owner);
+	mk_producer_rows_set_owner(d->producer, d->owner);
 }
 
-static const MkNoteKind mk_give_kind = {
+static const MkDeferredKind mk_give_kind = {
 	.rank = MK_RANK_PRODUCER,
 	.tag = mk_give_tag,
 	.same = mk_give_same,
@@ -894,18 +904,18 @@ void
 mk_producer_set_owner(const char *producer, const char *owner)
 {
 	MemoryContext old = MemoryContextSwitchTo(mk_xact_context());
-	MkGiveNote *n = palloc(sizeof(MkGiveNote));
+	MkDeferredGift *d = palloc(sizeof(MkDeferredGift));
 
-	n->producer = pstrdup(producer);
-	n->owner = pstrdup(owner);
-	n->user = GetUserId();
+	d->producer = pstrdup(producer);
+	d->owner = pstrdup(owner);
+	d->user = GetUserId();
 	MemoryContextSwitchTo(old);
-	mk_give_check(n);
-	mk_xact_note(&mk_give_kind, n);
+	mk_give_check(d);
+	mk_xact_defer(&mk_give_kind, d);
 }
 
 bool
-mk_producer_counts(const MkProducerRow *producer, const MkProduced *row)
+mk_producer_counts(const MkProducerRow *producer, const MkProducerRun *row)
 {
 	return row->epoch == producer->epoch && !mk_has_expired(row);
 }
@@ -913,7 +923,7 @@ mk_producer_counts(const MkProducerRow *producer, const MkProduced *row)
 bool
 mk_producer_find(const char *producer, MkProducerRow *row)
 {
-	if (!mk_produced_producer(producer, row))
+	if (!mk_producer_rows_get(producer, row))
 		return false;
 	if (!has_privs_of_role(GetUserId(), ROLE_PG_MONITOR))
 		mk_role_check_owner(NameStr(row->owner), GetUserId(), "producer",
@@ -938,7 +948,7 @@ typedef struct MkClean
 static void
 mk_clean_lock(MkClean *c)
 {
-	char *producer = c->locked ? NULL : mk_produced_name(c->producer_id);
+	char *producer = c->locked ? NULL : mk_producer_rows_name(c->producer_id);
 
 	if (producer != NULL)
 		mk_lock_producer(producer);
@@ -946,21 +956,22 @@ mk_clean_lock(MkClean *c)
 }
 
 static void
-mk_clean_partition(int32 topic_id, int32 partition, const MkProduced *row,
+mk_clean_partition(int32 topic_id, int32 partition, const MkProducerRun *row,
 				   void *arg)
 {
 	MkClean *c = arg;
-	MkProduced now;
+	MkProducerRun now;
 	int64 known = MK_KNOWN_SEQUENCES;
 
 	if (mk_has_expired(row))
 	{
 		mk_clean_lock(c);
-		if (mk_produced_last(c->producer_id, topic_id, partition, NULL, &now) &&
+		if (mk_producer_rows_last(c->producer_id, topic_id, partition, NULL,
+								  &now) &&
 			mk_has_expired(&now))
 			known = 0;
 	}
-	mk_produced_clean(c->producer_id, topic_id, partition, known);
+	mk_producer_rows_clean(c->producer_id, topic_id, partition, known);
 }
 
 void
@@ -968,5 +979,5 @@ mk_producer_clean(int32 producer_id)
 {
 	MkClean c = {.producer_id = producer_id};
 
-	mk_produced_scan(producer_id, mk_rows_now(), mk_clean_partition, &c);
+	mk_producer_rows_scan(producer_id, mk_rows_now(), mk_clean_partition, &c);
 }

@@ -6,7 +6,7 @@
 #define MK_PRODUCER_H
 
 #include "mk_catalog.h"
-#include "mk_produced.h"
+#include "mk_producer_rows.h"
 #include "mk_xact.h"
 
 /* What a call says of its producer. */
@@ -23,7 +23,7 @@ typedef struct MkNumbered
 {
 	bool repeated; /* nothing: it is there, or this transaction has sent it */
 	int64 offset; /* then its offset; -1 where that is not known yet */
-	MkStream *stream; /* else it is to be sent with this */
+	MkSequencedBatch *batch; /* else it is to be sent with this */
 } MkNumbered;
 
 /*
@@ -43,7 +43,7 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
  * for a repeat in the same transaction.
  */
 extern void
-mk_producer_appended(MkStream *stream, int64 sequence, int64 offset);
+mk_producer_appended(MkSequencedBatch *batch, int64 sequence, int64 offset);
 
 /*
  * Notes that the producer begins its next epoch, and returns it.  MK047 at
@@ -67,7 +67,7 @@ extern bool mk_producer_find(const char *producer, MkProducerRow *row);
 
 /* Whether the row still tells where it goes on. */
 extern bool
-mk_producer_counts(const MkProducerRow *producer, const MkProduced *row);
+mk_producer_counts(const MkProducerRow *producer, const MkProducerRun *row);
 
 /*
  * Removes what is not needed any more of what a producer has sent: all but the

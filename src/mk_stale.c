@@ -32,7 +32,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_membership.h"
-#include "mk_produced.h"
+#include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_stale.h"
 
@@ -165,17 +165,17 @@ mk_stale_producers(const MkTopic *topic, int32 partition, int64 tail)
 	List *stale = NIL;
 	ListCell *lc;
 
-	foreach (lc, mk_produced_ids(SnapshotSelf))
+	foreach (lc, mk_producer_rows_ids(SnapshotSelf))
 	{
-		MkProduced row;
+		MkProducerRun row;
 		char *name;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!mk_produced_last(lfirst_int(lc), topic->topic_id, partition, NULL,
-							  &row) ||
-			mk_produced_last_offset(&row) < tail)
+		if (!mk_producer_rows_last(lfirst_int(lc), topic->topic_id, partition,
+								   NULL, &row) ||
+			mk_producer_rows_last_offset(&row) < tail)
 			continue;
-		name = mk_produced_name(lfirst_int(lc));
+		name = mk_producer_rows_name(lfirst_int(lc));
 		if (name != NULL)
 			stale = mk_stale_add(stale, mk_lock_producer_tag(name), name,
 								 lfirst_int(lc));
@@ -187,15 +187,16 @@ mk_stale_producers(const MkTopic *topic, int32 partition, int64 tail)
 static bool
 mk_stale_reset_producer(const MkTopic *topic, int32 partition, const MkStale *s)
 {
-	MkProduced row;
+	MkProducerRun row;
 	int64 tail;
 
 	mk_lock_producer(s->name);
 	tail = mk_log_next_offset(topic, partition);
-	if (!mk_produced_last(s->number, topic->topic_id, partition, NULL, &row) ||
-		mk_produced_last_offset(&row) < tail)
+	if (!mk_producer_rows_last(s->number, topic->topic_id, partition, NULL,
+							   &row) ||
+		mk_producer_rows_last_offset(&row) < tail)
 		return false;
-	mk_produced_forget(s->number, topic->topic_id, partition, tail);
+	mk_producer_rows_forget(s->number, topic->topic_id, partition, tail);
 	return true;
 }
 

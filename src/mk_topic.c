@@ -30,7 +30,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_murmur2.h"
-#include "mk_produced.h"
+#include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_segment.h"
 #include "mk_topic.h"
@@ -547,7 +547,7 @@ static void
 mk_topic_delete_rows(int32 topic_id)
 {
 	mk_progress_delete_topic(topic_id);
-	mk_produced_delete_topic(topic_id);
+	mk_producer_rows_delete_topic(topic_id);
 	mk_catalog_topic_delete(topic_id);
 }
 
@@ -587,9 +587,9 @@ mk_topic_forget(int32 topic_id)
  */
 
 static uint64
-mk_use_tag(const void *note)
+mk_use_tag(const void *deferred)
 {
-	return *(const int32 *) note;
+	return *(const int32 *) deferred;
 }
 
 static bool
@@ -599,13 +599,13 @@ mk_use_same(const void *a, const void *b)
 }
 
 static void
-mk_use_lock(void *note)
+mk_use_lock(void *deferred)
 {
-	mk_lock_topic_in_use(*(int32 *) note);
+	mk_lock_topic_in_use(*(int32 *) deferred);
 }
 
 /* Never replaced: it is looked for first. */
-static const MkNoteKind mk_use_kind = {
+static const MkDeferredKind mk_use_kind = {
 	.rank = MK_RANK_TOPIC,
 	.tag = mk_use_tag,
 	.same = mk_use_same,
@@ -613,15 +613,15 @@ static const MkNoteKind mk_use_kind = {
 };
 
 void
-mk_topic_note_use(int32 topic_id)
+mk_topic_defer_use(int32 topic_id)
 {
-	int32 *note;
+	int32 *deferred;
 
-	if (mk_xact_find_note(&mk_use_kind, &topic_id) != NULL)
+	if (mk_xact_find_deferred(&mk_use_kind, &topic_id) != NULL)
 		return;
-	note = MemoryContextAlloc(mk_xact_context(), sizeof(int32));
-	*note = topic_id;
-	mk_xact_note(&mk_use_kind, note);
+	deferred = MemoryContextAlloc(mk_xact_context(), sizeof(int32));
+	*deferred = topic_id;
+	mk_xact_defer(&mk_use_kind, deferred);
 }
 
 /* ---------------------------------------------------------------------------
@@ -635,20 +635,20 @@ mk_topic_move_log_start(const MkTopic *topic, int32 partition, int64 log_start)
 		mk_catalog_log_start_update(topic, partition, log_start);
 }
 
-typedef struct MkDeleteNote
+typedef struct MkDeferredDelete
 {
 	MkTopic *topic;
 	int32 topic_id;
 	int32 partition;
 	int64 log_start;
-} MkDeleteNote;
+} MkDeferredDelete;
 
 static uint64
-mk_delete_tag(const void *note)
+mk_delete_tag(const void *deferred)
 {
-	const MkDeleteNote *n = note;
+	const MkDeferredDelete *d = deferred;
 
-	return ((uint64) n->topic_id << 32) | (uint32) n->partition;
+	return ((uint64) d->topic_id << 32) | (uint32) d->partition;
 }
 
 static bool
@@ -658,23 +658,23 @@ mk_delete_same(const void *a, const void *b)
 }
 
 static void
-mk_delete_lock(void *note)
+mk_delete_lock(void *deferred)
 {
-	MkDeleteNote *n = note;
+	MkDeferredDelete *d = deferred;
 
-	mk_lock_log_start(n->topic_id, n->partition);
-	mk_catalog_check_topic(n->topic, n->topic_id);
+	mk_lock_log_start(d->topic_id, d->partition);
+	mk_catalog_check_topic(d->topic, d->topic_id);
 }
 
 static void
-mk_delete_write(void *note)
+mk_delete_write(void *deferred)
 {
-	MkDeleteNote *n = note;
+	MkDeferredDelete *d = deferred;
 
-	mk_topic_move_log_start(n->topic, n->partition, n->log_start);
+	mk_topic_move_log_start(d->topic, d->partition, d->log_start);
 }
 
-static const MkNoteKind mk_delete_kind = {
+static const MkDeferredKind mk_delete_kind = {
 	.rank = MK_RANK_LOG_START,
 	.tag = mk_delete_tag,
 	.same = mk_delete_same,
@@ -686,8 +686,8 @@ static const MkNoteKind mk_delete_kind = {
 int64
 mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)
 {
-	MkDeleteNote *note;
-	const MkDeleteNote *before;
+	MkDeferredDelete *deferred;
+	const MkDeferredDelete *before;
 	int64 end = mk_log_end(topic, partition);
 	int64 log_start = mk_log_start(topic, partition);
 
@@ -704,15 +704,16 @@ mk_topic_delete_records(MkTopic *topic, int32 partition, int64 before_offset)
 				 errmsg("offset " INT64_FORMAT " is negative", before_offset),
 				 errhint("Use -1 to delete all records.")));
 
-	mk_topic_note_use(topic->topic_id);
-	note = MemoryContextAlloc(mk_xact_context(), sizeof(MkDeleteNote));
-	note->topic = topic;
-	note->topic_id = topic->topic_id;
-	note->partition = partition;
-	note->log_start = before_offset == -1 ? end : Max(before_offset, log_start);
-	before = mk_xact_find_note(&mk_delete_kind, note);
+	mk_topic_defer_use(topic->topic_id);
+	deferred = MemoryContextAlloc(mk_xact_context(), sizeof(MkDeferredDelete));
+	deferred->topic = topic;
+	deferred->topic_id = topic->topic_id;
+	deferred->partition = partition;
+	deferred->log_start =
+		before_offset == -1 ? end : Max(before_offset, log_start);
+	before = mk_xact_find_deferred(&mk_delete_kind, deferred);
 	if (before != NULL)
-		note->log_start = Max(note->log_start, before->log_start);
-	mk_xact_note(&mk_delete_kind, note);
-	return note->log_start;
+		deferred->log_start = Max(deferred->log_start, before->log_start);
+	mk_xact_defer(&mk_delete_kind, deferred);
+	return deferred->log_start;
 }

@@ -93,7 +93,7 @@ extern MkTopic *mk_topic_get_owned(const char *name);
  * records.  When it commits, it first waits for who drops the topic, before it
  * holds anything that others wait for.
  */
-extern void mk_topic_note_use(int32 topic_id);
+extern void mk_topic_defer_use(int32 topic_id);
 
 /*
  * Moves the log start now, if that is forward; the transaction has locked it

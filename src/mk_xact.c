@@ -2,21 +2,21 @@
  * mk_xact.c
  *		What a transaction has to do when it commits.
  *
- * send() and its like only take notes here.  Records go to one tuplestore,
+ * send() and its like only defer here.  Records go to one tuplestore,
  * which spills to disk; each rolled back subtransaction leaves a range of void
- * records in it.  Everything else is a note in a list.  The stack of levels
+ * records in it.  Everything else is a deferred action in a list.  The stack of levels
  * says where each subtransaction's began, as async.c does for its
- * notifications; a level is made when a subtransaction first notes something.
+ * notifications; a level is made when a subtransaction first defers something.
  *
  * At commit (XACT_EVENT_PRE_COMMIT), before any lock is taken, records are
  * checked again whose topic's contract has changed.  Then in three passes:
  *
- * 1. Lock and check everything: the notes' locks, then the sequencing locks of
+ * 1. Lock and check everything: the deferred actions' locks, then the sequencing locks of
  *	  the touched partitions, each in ascending order, so that two
  *	  transactions can never deadlock here.  Then what can fail has been
  *	  tried, and nothing has been written (but for segments that were needed,
  *	  whose making rolls back).
- * 2. Write: the notes, then the records, at the tail of each partition.
+ * 2. Write: the deferred actions, then the records, at the tail of each partition.
  * 3. Let go: take the in-flight locks, to the end of the transaction, and
  *	  release the sequencing locks, before the flush of WAL.
  *
@@ -52,7 +52,7 @@
 #define MK_BATCH_BYTES (256 * 1024)
 
 /* A partition that the transaction has sent to. */
-typedef struct MkPart
+typedef struct MkPartitionSends
 {
 	MkTopic *topic;
 	int32 topic_id; /* as when it was first sent to */
@@ -70,7 +70,7 @@ typedef struct MkPart
 	MkAppender *appender;
 	int first; /* of the batch, -1: none */
 	int last;
-} MkPart;
+} MkPartitionSends;
 
 /* A topic that the transaction has sent to. */
 typedef struct MkTouched
@@ -86,25 +86,25 @@ typedef struct MkTouched
 	bool recheck; /* some were checked against another one */
 } MkTouched;
 
-typedef struct MkNoteKey
+typedef struct MkDeferredKey
 {
-	const MkNoteKind *kind;
+	const MkDeferredKind *kind;
 	uint64 tag;
-} MkNoteKey;
+} MkDeferredKey;
 
-typedef struct MkNote
+typedef struct MkDeferred
 {
-	MkNoteKey key;
-	void *note;
+	MkDeferredKey key;
+	void *action;
 	int before; /* the last one of the same key before, -1 if none */
-} MkNote;
+} MkDeferred;
 
-/* The last note of a key */
-typedef struct MkLastNote
+/* The last deferred action of a key */
+typedef struct MkLastDeferred
 {
-	MkNoteKey key; /* hash key */
+	MkDeferredKey key; /* hash key */
 	int last;
-} MkLastNote;
+} MkLastDeferred;
 
 /* What one level of subtransactions has noted. */
 typedef struct MkLevel
@@ -112,7 +112,7 @@ typedef struct MkLevel
 	struct MkLevel *upper;
 	int nesting;
 	int64 first_record;
-	int first_note;
+	int first_deferred;
 	int ncounts;
 	int64 *counts; /* live records, for each part */
 } MkLevel;
@@ -136,13 +136,13 @@ typedef struct MkPending
 	MkLevel *level;
 	int nparts;
 	int parts_room;
-	MkPart *parts;
+	MkPartitionSends *parts;
 	List *touched; /* of MkTouched */
 	MkTouched *last_touched;
 
 	/*
 	 * Records; "partition" is the index into parts, and of one that belongs to
-	 * a stream "offset" is the sequence, "ts" the index of the stream.
+	 * a batch "offset" is the sequence, "ts" the index of the batch.
 	 */
 	Tuplestorestate *buffer;
 	bool buffer_failed; /* an error came while it was written */
@@ -153,14 +153,14 @@ typedef struct MkPending
 	bool is_reading; /* from mk_xact_is_same on, where that has come to: */
 	MkReader reader;
 
-	int nnotes;
-	int notes_room;
-	MkNote *notes;
-	HTAB *last_notes; /* of MkLastNote */
+	int ndeferred;
+	int deferred_room;
+	MkDeferred *deferred;
+	HTAB *last_deferred; /* of MkLastDeferred */
 
-	int nstreams;
-	int streams_room;
-	MkStream **streams;
+	int nbatches;
+	int batches_room;
+	MkSequencedBatch **batches;
 
 	int nwakes;
 	int wakes_room;
@@ -184,7 +184,7 @@ static int mk_nlast_sent = 0;
 static MkSent *mk_last_sent = NULL;
 
 /* ---------------------------------------------------------------------------
- * Taking notes
+ * Deferring
  */
 
 void
@@ -213,7 +213,7 @@ mk_xact_context(void)
 	return TopTransactionContext;
 }
 
-/* The notes of the transaction, with a level for the current nesting. */
+/* The deferred actions of the transaction, with a level for the current nesting. */
 static MkPending *
 mk_xact_pending(void)
 {
@@ -234,7 +234,7 @@ mk_xact_pending(void)
 	level->upper = p->level;
 	level->nesting = nesting;
 	level->first_record = p->nrecords;
-	level->first_note = p->nnotes;
+	level->first_deferred = p->ndeferred;
 	p->level = level;
 	return p;
 }
@@ -254,75 +254,77 @@ mk_grow(void *array, int n, int *room, Size size)
 	return array;
 }
 
-/* The last note of a key, made if there is none and "make". */
-static MkLastNote *
-mk_xact_last_note(MkPending *p, const MkNoteKey *key, bool make)
+/* The last deferred action of a key, made if there is none and "make". */
+static MkLastDeferred *
+mk_xact_last_deferred(MkPending *p, const MkDeferredKey *key, bool make)
 {
-	MkLastNote *last;
+	MkLastDeferred *last;
 	bool found;
 
-	if (p->last_notes == NULL)
+	if (p->last_deferred == NULL)
 	{
 		HASHCTL ctl = {0};
 
 		if (!make)
 			return NULL;
-		ctl.keysize = sizeof(MkNoteKey);
-		ctl.entrysize = sizeof(MkLastNote);
+		ctl.keysize = sizeof(MkDeferredKey);
+		ctl.entrysize = sizeof(MkLastDeferred);
 		ctl.hcxt = TopTransactionContext;
-		p->last_notes = hash_create("minikafka notes", 16, &ctl,
-									HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		p->last_deferred = hash_create("minikafka deferred actions", 16, &ctl,
+									   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	}
-	last =
-		hash_search(p->last_notes, key, make ? HASH_ENTER : HASH_FIND, &found);
+	last = hash_search(p->last_deferred, key, make ? HASH_ENTER : HASH_FIND,
+					   &found);
 	if (make && !found)
 		last->last = -1;
 	return last;
 }
 
-/* The position of the last note about the same thing, or -1. */
+/* The position of the last deferred action about the same thing, or -1. */
 static int
-mk_xact_find(MkPending *p, const MkLastNote *last, const MkNoteKind *kind,
-			 const void *like)
+mk_xact_find(MkPending *p, const MkLastDeferred *last,
+			 const MkDeferredKind *kind, const void *like)
 {
-	for (int i = last != NULL ? last->last : -1; i >= 0; i = p->notes[i].before)
-		if (kind->same(p->notes[i].note, like))
+	for (int i = last != NULL ? last->last : -1; i >= 0;
+		 i = p->deferred[i].before)
+		if (kind->same(p->deferred[i].action, like))
 			return i;
 	return -1;
 }
 
 void
-mk_xact_note(const MkNoteKind *kind, void *note)
+mk_xact_defer(const MkDeferredKind *kind, void *action)
 {
 	MkPending *p = mk_xact_pending();
-	MkNoteKey key = {kind, kind->tag(note)};
-	MkLastNote *last = mk_xact_last_note(p, &key, true);
-	int i = mk_xact_find(p, last, kind, note);
+	MkDeferredKey key = {kind, kind->tag(action)};
+	MkLastDeferred *last = mk_xact_last_deferred(p, &key, true);
+	int i = mk_xact_find(p, last, kind, action);
 
-	/* a loop that notes the same again and again takes no memory */
-	if (i >= p->level->first_note)
+	/* a loop that defers the same again and again takes no memory */
+	if (i >= p->level->first_deferred)
 	{
-		kind->discard(p->notes[i].note);
-		p->notes[i].note = note;
+		kind->discard(p->deferred[i].action);
+		p->deferred[i].action = action;
 		return;
 	}
-	p->notes = mk_grow(p->notes, p->nnotes, &p->notes_room, sizeof(MkNote));
-	p->notes[p->nnotes].key = key;
-	p->notes[p->nnotes].note = note;
-	p->notes[p->nnotes].before = last->last;
-	last->last = p->nnotes++;
+	p->deferred = mk_grow(p->deferred, p->ndeferred, &p->deferred_room,
+						  sizeof(MkDeferred));
+	p->deferred[p->ndeferred].key = key;
+	p->deferred[p->ndeferred].action = action;
+	p->deferred[p->ndeferred].before = last->last;
+	last->last = p->ndeferred++;
 }
 
 const void *
-mk_xact_find_note(const MkNoteKind *kind, const void *like)
+mk_xact_find_deferred(const MkDeferredKind *kind, const void *like)
 {
 	MkPending *p = mk_pending;
-	MkNoteKey key = {kind, kind->tag(like)};
+	MkDeferredKey key = {kind, kind->tag(like)};
 	int i = p == NULL
 		? -1
-		: mk_xact_find(p, mk_xact_last_note(p, &key, false), kind, like);
+		: mk_xact_find(p, mk_xact_last_deferred(p, &key, false), kind, like);
 
-	return i < 0 ? NULL : p->notes[i].note;
+	return i < 0 ? NULL : p->deferred[i].action;
 }
 
 static MkTouched *
@@ -359,7 +361,7 @@ static int
 mk_xact_part(MkPending *p, MkTopic *topic, int32 partition)
 {
 	MkTouched *t = mk_xact_touch(p, topic);
-	MkPart *part;
+	MkPartitionSends *part;
 
 	if (unlikely(partition >= t->npartitions))
 	{
@@ -374,7 +376,8 @@ mk_xact_part(MkPending *p, MkTopic *topic, int32 partition)
 	if (likely(t->part[partition] >= 0))
 		return t->part[partition];
 
-	p->parts = mk_grow(p->parts, p->nparts, &p->parts_room, sizeof(MkPart));
+	p->parts =
+		mk_grow(p->parts, p->nparts, &p->parts_room, sizeof(MkPartitionSends));
 	part = &p->parts[p->nparts];
 	memset(part, 0, sizeof(*part));
 	part->topic = topic;
@@ -426,13 +429,13 @@ mk_xact_check_buffer(MkPending *p)
 }
 
 static void
-mk_xact_add_stream(MkPending *p, MkStream *stream, int part)
+mk_xact_add_batch(MkPending *p, MkSequencedBatch *batch, int part)
 {
-	p->streams =
-		mk_grow(p->streams, p->nstreams, &p->streams_room, sizeof(MkStream *));
-	stream->index = p->nstreams;
-	stream->part = part;
-	p->streams[p->nstreams++] = stream;
+	p->batches = mk_grow(p->batches, p->nbatches, &p->batches_room,
+						 sizeof(MkSequencedBatch *));
+	batch->index = p->nbatches;
+	batch->part = part;
+	p->batches[p->nbatches++] = batch;
 }
 
 /* Reads the buffer from its beginning. */
@@ -475,34 +478,35 @@ mk_xact_slot_record(TupleTableSlot *slot, MkRecord *record)
 	record->headers_isnull = slot->tts_isnull[Anum_record_headers - 1];
 }
 
-/* The stream of the record that was read, and its sequence; NULL if none. */
-static MkStream *
-mk_xact_slot_stream(MkPending *p, TupleTableSlot *slot, int64 *sequence)
+/* The batch of the record that was read, and its sequence; NULL if none. */
+static MkSequencedBatch *
+mk_xact_slot_batch(MkPending *p, TupleTableSlot *slot, int64 *sequence)
 {
 	if (slot->tts_isnull[Anum_record_ts - 1])
 		return NULL;
 	*sequence = DatumGetInt64(slot->tts_values[Anum_record_offset - 1]);
-	return p->streams[DatumGetInt64(slot->tts_values[Anum_record_ts - 1])];
+	return p->batches[DatumGetInt64(slot->tts_values[Anum_record_ts - 1])];
 }
 
 /* Reads on, up to the record of this sequence, or the position "end". */
 static bool
-mk_xact_read_to(MkPending *p, const MkStream *stream, int64 sequence, int64 end,
-				TupleTableSlot *slot)
+mk_xact_read_to(MkPending *p, const MkSequencedBatch *batch, int64 sequence,
+				int64 end, TupleTableSlot *slot)
 {
 	while (p->reader.position < end && mk_xact_read(p, &p->reader, slot))
 	{
 		int64 found = -1;
 
 		CHECK_FOR_INTERRUPTS();
-		if (mk_xact_slot_stream(p, slot, &found) == stream && found == sequence)
+		if (mk_xact_slot_batch(p, slot, &found) == batch && found == sequence)
 			return true;
 	}
 	return false;
 }
 
 bool
-mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record)
+mk_xact_is_same(const MkSequencedBatch *batch, int64 sequence,
+				const MkRecord *record)
 {
 	MkPending *p = mk_pending;
 	bool same = true;
@@ -520,11 +524,11 @@ mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record)
 	begun = p->is_reading ? p->reader.position : 0;
 	p->is_reading = false; /* if it fails */
 	if (begun > 0)
-		found = mk_xact_read_to(p, stream, sequence, p->nrecords, slot);
+		found = mk_xact_read_to(p, batch, sequence, p->nrecords, slot);
 	if (!found)
 	{
 		mk_xact_rescan(p, &p->reader);
-		found = mk_xact_read_to(p, stream, sequence,
+		found = mk_xact_read_to(p, batch, sequence,
 								begun > 0 ? begun : p->nrecords, slot);
 	}
 	p->is_reading = found;
@@ -538,10 +542,9 @@ mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record)
 }
 
 bool
-mk_xact_is_appended(const MkStream *stream)
+mk_xact_is_appended(const MkSequencedBatch *batch)
 {
-	return stream->index >= 0 &&
-		mk_pending->parts[stream->part].append_level > 0;
+	return batch->index >= 0 && mk_pending->parts[batch->part].append_level > 0;
 }
 
 /*
@@ -576,7 +579,7 @@ mk_xact_check_record(MkTopic *topic, int32 partition, const MkRecord *record)
 /* Puts a record that was checked into the buffer. */
 static void
 mk_xact_put(MkTopic *topic, int32 partition, const MkRecord *record,
-			MkStream *stream, int64 sequence)
+			MkSequencedBatch *batch, int64 sequence)
 {
 	MkPending *p = mk_xact_pending();
 	MkLevel *level = p->level;
@@ -588,14 +591,14 @@ mk_xact_put(MkTopic *topic, int32 partition, const MkRecord *record,
 	mk_xact_check_buffer(p);
 	if (p->buffer == NULL)
 		mk_xact_begin_buffer(p);
-	nulls[Anum_record_offset - 1] = stream == NULL;
-	nulls[Anum_record_ts - 1] = stream == NULL;
-	if (stream != NULL)
+	nulls[Anum_record_offset - 1] = batch == NULL;
+	nulls[Anum_record_ts - 1] = batch == NULL;
+	if (batch != NULL)
 	{
-		if (stream->index < 0)
-			mk_xact_add_stream(p, stream, part);
+		if (batch->index < 0)
+			mk_xact_add_batch(p, batch, part);
 		values[Anum_record_offset - 1] = Int64GetDatum(sequence);
-		values[Anum_record_ts - 1] = Int64GetDatum(stream->index);
+		values[Anum_record_ts - 1] = Int64GetDatum(batch->index);
 	}
 	values[Anum_record_partition - 1] = Int32GetDatum(part);
 	nulls[Anum_record_partition - 1] = false;
@@ -638,10 +641,10 @@ mk_xact_count(MkPending *p, int part)
 
 void
 mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
-			 MkStream *stream, int64 sequence)
+			 MkSequencedBatch *batch, int64 sequence)
 {
 	mk_xact_check_record(topic, partition, record);
-	mk_xact_put(topic, partition, record, stream, sequence);
+	mk_xact_put(topic, partition, record, batch, sequence);
 }
 
 /*
@@ -681,14 +684,14 @@ mk_xact_next_offset(MkTopic *topic, int32 partition)
 
 int64
 mk_xact_append(MkTopic *topic, int32 partition, const MkRecord *record,
-			   MkStream *stream, int64 sequence)
+			   MkSequencedBatch *batch, int64 sequence)
 {
 	int64 offset;
 
 	/* first, since it may run what the owner wrote */
 	mk_xact_check_record(topic, partition, record);
 	offset = mk_xact_next_offset(topic, partition);
-	mk_xact_put(topic, partition, record, stream, sequence);
+	mk_xact_put(topic, partition, record, batch, sequence);
 	return offset;
 }
 
@@ -730,13 +733,13 @@ mk_xact_merge_level(MkPending *p)
 	pfree(level);
 }
 
-/* Tells the notes from "first" on that they were rolled back. */
+/* Tells the deferred actions from "first" on that they were rolled back. */
 static void
-mk_xact_undo_notes(const MkPending *p, int first)
+mk_xact_undo_deferred(const MkPending *p, int first)
 {
-	for (int i = p->nnotes - 1; i >= first; i--)
-		if (p->notes[i].key.kind->undone != NULL)
-			p->notes[i].key.kind->undone(p->notes[i].note);
+	for (int i = p->ndeferred - 1; i >= first; i--)
+		if (p->deferred[i].key.kind->undone != NULL)
+			p->deferred[i].key.kind->undone(p->deferred[i].action);
 }
 
 static void
@@ -748,12 +751,12 @@ mk_xact_drop_level(MkPending *p)
 		if (p->parts[i].append_level >= level->nesting)
 			p->parts[i].append_level = 0;
 
-	mk_xact_undo_notes(p, level->first_note);
-	while (p->nnotes > level->first_note)
+	mk_xact_undo_deferred(p, level->first_deferred);
+	while (p->ndeferred > level->first_deferred)
 	{
-		MkNote *note = &p->notes[--p->nnotes];
+		MkDeferred *last = &p->deferred[--p->ndeferred];
 
-		mk_xact_last_note(p, &note->key, true)->last = note->before;
+		mk_xact_last_deferred(p, &last->key, true)->last = last->before;
 	}
 	p->is_reading = false;
 	if (p->nrecords > level->first_record)
@@ -806,10 +809,10 @@ mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 
 /* By rank and tag, then as they were noted. */
 static int
-mk_compare_notes(const void *a, const void *b)
+mk_compare_deferred(const void *a, const void *b)
 {
-	const MkNote *na = a;
-	const MkNote *nb = b;
+	const MkDeferred *na = a;
+	const MkDeferred *nb = b;
 
 	if (na->key.kind->rank != nb->key.kind->rank)
 		return na->key.kind->rank - nb->key.kind->rank;
@@ -822,59 +825,60 @@ mk_compare_notes(const void *a, const void *b)
 static int
 mk_compare_parts(const void *a, const void *b)
 {
-	const MkPart *pa = *(MkPart *const *) a;
-	const MkPart *pb = *(MkPart *const *) b;
+	const MkPartitionSends *pa = *(MkPartitionSends *const *) a;
+	const MkPartitionSends *pb = *(MkPartitionSends *const *) b;
 
 	if (pa->topic_id != pb->topic_id)
 		return pa->topic_id < pb->topic_id ? -1 : 1;
 	return pa->partition - pb->partition;
 }
 
-/* Orders the notes, and keeps the last of those about the same thing. */
+/* Orders the deferred actions, and keeps the last of those about the same thing. */
 static void
-mk_xact_order_notes(MkPending *p)
+mk_xact_order_deferred(MkPending *p)
 {
-	MkNote *live;
+	MkDeferred *live;
 	int n = 0;
 
-	if (p->nnotes == 0)
+	if (p->ndeferred == 0)
 		return;
 	live = MemoryContextAllocHuge(TopTransactionContext,
-								  p->nnotes * sizeof(MkNote));
-	for (int i = 0; i < p->nnotes; i++)
-		if (mk_xact_find_note(p->notes[i].key.kind, p->notes[i].note) ==
-			p->notes[i].note)
-			live[n++] = p->notes[i];
-	qsort(live, n, sizeof(MkNote), mk_compare_notes);
-	p->notes = live;
-	p->nnotes = n;
+								  p->ndeferred * sizeof(MkDeferred));
+	for (int i = 0; i < p->ndeferred; i++)
+		if (mk_xact_find_deferred(p->deferred[i].key.kind,
+								  p->deferred[i].action) ==
+			p->deferred[i].action)
+			live[n++] = p->deferred[i];
+	qsort(live, n, sizeof(MkDeferred), mk_compare_deferred);
+	p->deferred = live;
+	p->ndeferred = n;
 }
 
 /* The touched partitions that have live records, in order. */
-static MkPart **
+static MkPartitionSends **
 mk_xact_order_parts(MkPending *p, int *nparts)
 {
-	MkPart **parts = palloc(p->nparts * sizeof(MkPart *));
+	MkPartitionSends **parts = palloc(p->nparts * sizeof(MkPartitionSends *));
 	int n = 0;
 
 	for (int i = 0; i < p->nparts; i++)
 		p->parts[i].records = mk_xact_count(p, i);
-	for (int i = 0; i < p->nstreams; i++)
-		p->parts[p->streams[i]->part].records -= p->streams[i]->repeated;
+	for (int i = 0; i < p->nbatches; i++)
+		p->parts[p->batches[i]->part].records -= p->batches[i]->repeated;
 	for (int i = 0; i < p->nparts; i++)
 	{
 		if (p->parts[i].records > 0)
 			parts[n++] = &p->parts[i];
 	}
 	if (n > 1)
-		qsort(parts, n, sizeof(MkPart *), mk_compare_parts);
+		qsort(parts, n, sizeof(MkPartitionSends *), mk_compare_parts);
 	*nparts = n;
 	return parts;
 }
 
 /* Pass 1, for one partition. */
 static void
-mk_xact_lock_part(MkPart *part)
+mk_xact_lock_part(MkPartitionSends *part)
 {
 	mk_lock_sequence(part->topic_id, part->partition);
 	mk_catalog_check_topic(part->topic, part->topic_id);
@@ -890,9 +894,9 @@ mk_xact_lock_part(MkPart *part)
 }
 
 static bool
-mk_stream_is_repeat(const MkStream *stream, int64 sequence)
+mk_batch_is_repeat(const MkSequencedBatch *batch, int64 sequence)
 {
-	return stream->repeated > 0 && sequence <= stream->through;
+	return batch->repeated > 0 && sequence <= batch->through;
 }
 
 /* Pass 1, for records that turned out to be repeats: mostly there are none. */
@@ -905,8 +909,8 @@ mk_xact_check_repeats(MkPending *p)
 	MemoryContext context;
 	MemoryContext old;
 
-	for (int i = 0; i < p->nstreams; i++)
-		any = any || p->streams[i]->repeated > 0;
+	for (int i = 0; i < p->nbatches; i++)
+		any = any || p->batches[i]->repeated > 0;
 	if (!any)
 		return;
 	slot = MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsMinimalTuple);
@@ -916,15 +920,15 @@ mk_xact_check_repeats(MkPending *p)
 	while (mk_xact_read(p, &reader, slot))
 	{
 		int64 sequence = 0;
-		MkStream *stream = mk_xact_slot_stream(p, slot, &sequence);
+		MkSequencedBatch *batch = mk_xact_slot_batch(p, slot, &sequence);
 		MkRecord record;
 
 		CHECK_FOR_INTERRUPTS();
-		if (stream == NULL || !mk_stream_is_repeat(stream, sequence))
+		if (batch == NULL || !mk_batch_is_repeat(batch, sequence))
 			continue;
 		mk_xact_slot_record(slot, &record);
 		old = MemoryContextSwitchTo(context);
-		stream->repeat(stream, sequence, &record);
+		batch->repeat(batch, sequence, &record);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
@@ -961,7 +965,7 @@ mk_xact_recheck(MkPending *p)
 	mk_xact_rescan(p, &reader);
 	while (mk_xact_read(p, &reader, slot))
 	{
-		const MkPart *part = &p->parts[DatumGetInt32(
+		const MkPartitionSends *part = &p->parts[DatumGetInt32(
 			slot->tts_values[Anum_record_partition - 1])];
 		MkTouched *t = mk_xact_touch(p, part->topic);
 		MkRecord record;
@@ -980,7 +984,7 @@ mk_xact_recheck(MkPending *p)
  * out to the partitions.
  */
 static void
-mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
+mk_xact_write_records(MkPending *p, MkPartitionSends **parts, int nparts)
 {
 	TupleTableSlot **slots;
 	MkRecord *records;
@@ -1016,8 +1020,8 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 		while (n < room && bytes < MK_BATCH_BYTES)
 		{
 			TupleTableSlot *slot;
-			MkPart *part;
-			MkStream *stream;
+			MkPartitionSends *part;
+			MkSequencedBatch *batch;
 			int64 sequence = 0;
 
 			if (n == nslots)
@@ -1027,16 +1031,16 @@ mk_xact_write_records(MkPending *p, MkPart **parts, int nparts)
 			more = mk_xact_read(p, &reader, slot);
 			if (!more)
 				break;
-			stream = mk_xact_slot_stream(p, slot, &sequence);
-			if (stream != NULL && mk_stream_is_repeat(stream, sequence))
+			batch = mk_xact_slot_batch(p, slot, &sequence);
+			if (batch != NULL && mk_batch_is_repeat(batch, sequence))
 				continue;
 			mk_xact_slot_record(slot, &records[n]);
 			part = &p->parts[DatumGetInt32(
 				slot->tts_values[Anum_record_partition - 1])];
 			bytes += ((MinimalTupleTableSlot *) slot)->mintuple->t_len;
 			part->next_offset++;
-			if (stream != NULL)
-				stream->placed(stream, sequence, part->next_offset - 1);
+			if (batch != NULL)
+				batch->placed(batch, sequence, part->next_offset - 1);
 			if (part->first < 0)
 				part->first = n;
 			else
@@ -1143,7 +1147,7 @@ mk_xact_order_sent(MkPending *p)
 static void
 mk_xact_commit_records(MkPending *p)
 {
-	MkPart **parts;
+	MkPartitionSends **parts;
 	int nparts;
 
 	/* pass 1; what needs no lock is done before it is taken */
@@ -1167,17 +1171,17 @@ mk_xact_commit_records(MkPending *p)
 			mk_log_tail(parts[i]->topic, parts[i]->partition, &parts[i]->tail);
 
 	/* pass 2 */
-	for (int i = 0; i < p->nnotes; i++)
-		if (p->notes[i].key.kind->write != NULL)
-			p->notes[i].key.kind->write(p->notes[i].note);
-	for (int i = 0; i < p->nnotes; i++)
-		if (p->notes[i].key.kind->finish != NULL)
-			p->notes[i].key.kind->finish(p->notes[i].note);
+	for (int i = 0; i < p->ndeferred; i++)
+		if (p->deferred[i].key.kind->write != NULL)
+			p->deferred[i].key.kind->write(p->deferred[i].action);
+	for (int i = 0; i < p->ndeferred; i++)
+		if (p->deferred[i].key.kind->finish != NULL)
+			p->deferred[i].key.kind->finish(p->deferred[i].action);
 	if (nparts == 0)
 		return;
 	mk_xact_write_records(p, parts, nparts);
-	for (int i = 0; i < p->nstreams; i++)
-		p->streams[i]->done(p->streams[i]);
+	for (int i = 0; i < p->nbatches; i++)
+		p->batches[i]->done(p->batches[i]);
 	/* made now, since it must not fail later */
 	for (int i = 0; i < nparts; i++)
 		mk_xact_add_sent(&parts[i]->topic->name, parts[i]->partition,
@@ -1200,15 +1204,15 @@ mk_xact_commit_records(MkPending *p)
 
 /*
  * Says so when there is no room in the lock table for what the transaction is
- * to lock: each note about one lock, each partition two.
+ * to lock: each deferred action about one lock, each partition two.
  */
 static void
 mk_xact_check_locks(const MkPending *p)
 {
 	int64 needed = 2 * (int64) p->nparts;
 
-	for (int i = 0; i < p->nnotes; i++)
-		if (p->notes[i].key.kind->lock != NULL)
+	for (int i = 0; i < p->ndeferred; i++)
+		if (p->deferred[i].key.kind->lock != NULL)
 			needed++;
 	if (needed > mk_lock_room())
 		ereport(
@@ -1232,7 +1236,7 @@ mk_xact_pre_commit(MkPending *p)
 	MemoryContext old;
 	bool save_read_only = XactReadOnly;
 
-	/* it was not yet when the notes were taken */
+	/* it was not yet when the actions were deferred */
 	XactReadOnly = false;
 	context = AllocSetContextCreate(TopTransactionContext, "minikafka commit",
 									ALLOCSET_DEFAULT_SIZES);
@@ -1244,11 +1248,11 @@ mk_xact_pre_commit(MkPending *p)
 	for (int i = 0; i < p->nparts; i++)
 		if (mk_xact_count(p, i) > 0)
 			mk_stale_before_append(p->parts[i].topic, p->parts[i].partition);
-	mk_xact_order_notes(p);
+	mk_xact_order_deferred(p);
 	mk_xact_check_locks(p);
-	for (int i = 0; i < p->nnotes; i++)
-		if (p->notes[i].key.kind->lock != NULL)
-			p->notes[i].key.kind->lock(p->notes[i].note);
+	for (int i = 0; i < p->ndeferred; i++)
+		if (p->deferred[i].key.kind->lock != NULL)
+			p->deferred[i].key.kind->lock(p->deferred[i].action);
 	mk_xact_check_repeats(p);
 	mk_xact_commit_records(p);
 	mk_xact_order_sent(p);
@@ -1269,7 +1273,7 @@ mk_xact_pre_commit(MkPending *p)
 static bool
 mk_xact_is_empty(MkPending *p)
 {
-	if (p->nnotes > 0)
+	if (p->ndeferred > 0)
 		return false;
 	for (int i = 0; i < p->nparts; i++)
 		if (p->parts[i].append_level > 0 || mk_xact_count(p, i) > 0)
@@ -1322,9 +1326,9 @@ mk_xact_callback(XactEvent event, void *arg)
 				mk_last_sent = p->sent;
 				mk_nlast_sent = p->nsent;
 			}
-			for (int i = 0; p != NULL && i < p->nnotes; i++)
-				if (p->notes[i].key.kind->done != NULL)
-					p->notes[i].key.kind->done(p->notes[i].note);
+			for (int i = 0; p != NULL && i < p->ndeferred; i++)
+				if (p->deferred[i].key.kind->done != NULL)
+					p->deferred[i].key.kind->done(p->deferred[i].action);
 			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;
@@ -1333,7 +1337,7 @@ mk_xact_callback(XactEvent event, void *arg)
 			if (p != NULL && p->sent != NULL)
 				pfree(p->sent);
 			if (p != NULL)
-				mk_xact_undo_notes(p, 0);
+				mk_xact_undo_deferred(p, 0);
 			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;

@@ -32,39 +32,40 @@ extern void mk_xact_check_writable(const char *function);
  * Records that bear sequences, which grow by one: of one producer to one
  * partition.  It must be in mk_xact_context(), and begin with index -1.
  *
- * When the transaction commits, a note's "lock" may find that some are repeats:
+ * When the transaction commits, a deferred action's "lock" may find that some are repeats:
  * it sets "repeated", how many, and "through", the last sequence of those, and
  * they are left out: before anything is written, "repeat" is called for each of
  * them.  "placed" is called for each of the others, in order, with the offset that
  * it got; then "done".
  */
-typedef struct MkStream
+typedef struct MkSequencedBatch
 {
 	int index; /* for mk_xact.c, as is the next */
 	int part;
 	int64 repeated;
 	int64 through;
-	void (*repeat)(struct MkStream *stream, int64 sequence,
+	void (*repeat)(struct MkSequencedBatch *batch, int64 sequence,
 				   const MkRecord *record);
-	void (*placed)(struct MkStream *stream, int64 sequence, int64 offset);
-	void (*done)(struct MkStream *stream);
-} MkStream;
+	void (*placed)(struct MkSequencedBatch *batch, int64 sequence,
+				   int64 offset);
+	void (*done)(struct MkSequencedBatch *batch);
+} MkSequencedBatch;
 
 /*
  * Notes a record, to be sent at commit, if it is as the topic's contract says
- * (see mk_contract_check).  The record is copied.  "stream" is NULL for one
+ * (see mk_contract_check).  The record is copied.  "batch" is NULL for one
  * without a sequence.
  */
 extern void
 mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
-			 MkStream *stream, int64 sequence);
+			 MkSequencedBatch *batch, int64 sequence);
 
 /*
  * Whether the record that was noted with this sequence has the same key and
  * value; true too if there is none.
  */
-extern bool
-mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record);
+extern bool mk_xact_is_same(const MkSequencedBatch *batch, int64 sequence,
+							const MkRecord *record);
 
 /*
  * The same, and the offset that it will have.  Takes the sequencing lock, to
@@ -72,10 +73,10 @@ mk_xact_is_same(const MkStream *stream, int64 sequence, const MkRecord *record);
  */
 extern int64
 mk_xact_append(MkTopic *topic, int32 partition, const MkRecord *record,
-			   MkStream *stream, int64 sequence);
+			   MkSequencedBatch *batch, int64 sequence);
 
-/* Whether mk_xact_append was called for the stream's partition. */
-extern bool mk_xact_is_appended(const MkStream *stream);
+/* Whether mk_xact_append was called for the batch's partition. */
+extern bool mk_xact_is_appended(const MkSequencedBatch *batch);
 
 /*
  * The partition for records without a key: one for the transaction and the
@@ -112,7 +113,7 @@ extern void mk_xact_wake(MkChannel channel);
  */
 
 /* The order of the locks: see mk_lock.h. */
-typedef enum MkNoteRank
+typedef enum MkDeferredRank
 {
 	MK_RANK_TOPIC, /* is in use */
 	MK_RANK_LOG_START,
@@ -122,54 +123,55 @@ typedef enum MkNoteRank
 	MK_RANK_PRODUCER,
 	MK_RANK_OUTPUT, /* of a producer to a partition */
 	MK_RANK_REPEAT
-} MkNoteRank;
+} MkDeferredRank;
 
 /*
- * A kind of note.  Two notes about the same thing have the same "tag" and are
- * "same"; the later counts.  At commit all notes that were not rolled back are
+ * A kind of deferred action.  Two deferred actions about the same thing have the same "tag" and are
+ * "same"; the later counts.  At commit all deferred actions that were not rolled back are
  * ordered by rank and tag.  Then "lock" is called for each that has one (it may
  * fail), then, when all else is locked and checked, "write", then "finish".
  *
- * The notes of a savepoint go when it is rolled back, and the ones about the
+ * The deferred actions of a savepoint go when it is rolled back, and the ones about the
  * same things from before it hold again, as they were.  So:
  *
- * - A note never changes before commit.  Something new about the same thing is
- *	 a copy of the last note, changed, and noted in its place.
- * - What several notes point to does not change before commit either; or else
+ * - A deferred action never changes before commit.  Something new about the same thing is
+ *	 a copy of the last deferred action, changed, and noted in its place.
+ * - What several deferred actions point to does not change before commit either; or else
  *	 each of them holds all that tells how much of it is its own.  From "lock" on
  *	 it may change, since then no savepoint is left.
- * - "discard" frees a note that is replaced within its own level, and what it
- *	 alone points to; nothing that a copy, or a note of another kind, shares.
+ * - "discard" frees a deferred action that is replaced within its own level, and what it
+ *	 alone points to; nothing that a copy, or a deferred action of another kind, shares.
  *
  * "done" is called for each of them when the transaction has committed, "undone"
- * for each note when it, or its subtransaction, has rolled back.  Neither may
- * fail, so neither may need memory, or look at anything but the note and what
+ * for each deferred action when it, or its subtransaction, has rolled back.  Neither may
+ * fail, so neither may need memory, or look at anything but the deferred action and what
  * the session itself has: its memory, and locks that it holds.
  */
-typedef struct MkNoteKind
+typedef struct MkDeferredKind
 {
-	MkNoteRank rank;
-	uint64 (*tag)(const void *note);
+	MkDeferredRank rank;
+	uint64 (*tag)(const void *action);
 	bool (*same)(const void *a, const void *b);
-	void (*lock)(void *note);
-	void (*write)(void *note);
-	void (*finish)(void *note);
-	void (*done)(void *note);
-	void (*undone)(void *note);
-	void (*discard)(void *note);
-} MkNoteKind;
+	void (*lock)(void *action);
+	void (*write)(void *action);
+	void (*finish)(void *action);
+	void (*done)(void *action);
+	void (*undone)(void *action);
+	void (*discard)(void *action);
+} MkDeferredKind;
 
-/* Where a note and all that it points to must be allocated. */
+/* Where a deferred action and all that it points to must be allocated. */
 extern MemoryContext mk_xact_context(void);
 
-/* Adds a note, which replaces the one about the same thing. */
-extern void mk_xact_note(const MkNoteKind *kind, void *note);
+/* Adds a deferred action, which replaces the one about the same thing. */
+extern void mk_xact_defer(const MkDeferredKind *kind, void *action);
 
 /*
- * The last note of this kind about the same thing as "like", or NULL: to look
- * at, and to copy.  It is valid until the next mk_xact_note about that thing.
+ * The last deferred action of this kind about the same thing as "like", or NULL: to look
+ * at, and to copy.  It is valid until the next mk_xact_defer about that thing.
  * Not while committing.
  */
-extern const void *mk_xact_find_note(const MkNoteKind *kind, const void *like);
+extern const void *
+mk_xact_find_deferred(const MkDeferredKind *kind, const void *like);
 
 #endif /* MK_XACT_H */

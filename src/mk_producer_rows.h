@@ -1,13 +1,13 @@
 /*
- * mk_produced.h
+ * mk_producer_rows.h
  *		Producers, and what each has sent to each partition, newest first.
  *
  * What a transaction has sent is a row for each run of sequences and offsets
  * that both grow by one.  Its key ends in the epoch and the last sequence, so
  * that the newest row is the last, and a repeated sequence is found by one look.
  */
-#ifndef MK_PRODUCED_H
-#define MK_PRODUCED_H
+#ifndef MK_PRODUCER_ROWS_H
+#define MK_PRODUCER_ROWS_H
 
 #include "datatype/timestamp.h"
 #include "utils/snapshot.h"
@@ -21,85 +21,87 @@ typedef struct MkProducerRow
 } MkProducerRow;
 
 /* The producer of this name as it is now; false if there is none. */
-extern bool mk_produced_producer(const char *producer, MkProducerRow *row);
+extern bool mk_producer_rows_get(const char *producer, MkProducerRow *row);
 
 /*
  * Writes a new producer's row, or the epoch that init_producer() begins, or
  * another owner; under mk_lock_producer.
  */
 extern void
-mk_produced_insert_producer(const char *producer, const MkProducerRow *row);
-extern void mk_produced_begin_epoch(const char *producer, int32 epoch);
-extern void mk_produced_set_owner(const char *producer, const char *owner);
+mk_producer_rows_insert(const char *producer, const MkProducerRow *row);
+extern void mk_producer_rows_begin_epoch(const char *producer, int32 epoch);
+extern void mk_producer_rows_set_owner(const char *producer, const char *owner);
 
 /* mk_role_look for the owners of producers. */
-extern List *mk_produced_look(List *missing);
+extern List *mk_producer_rows_look(List *missing);
 
-typedef struct MkProduced
+typedef struct MkProducerRun
 {
 	int32 epoch;
 	int64 first_sequence;
 	int64 last_sequence;
 	int64 first_offset; /* of first_sequence */
 	TimestampTz at;
-} MkProduced;
+} MkProducerRun;
 
 /* The newest row, as the snapshot has it (NULL: as it is now). */
-extern bool mk_produced_last(int32 producer_id, int32 topic_id, int32 partition,
-							 Snapshot snapshot, MkProduced *row);
+extern bool
+mk_producer_rows_last(int32 producer_id, int32 topic_id, int32 partition,
+					  Snapshot snapshot, MkProducerRun *row);
 
 /*
  * The newest row as it is now, found faster if it is of this epoch and not
  * below the sequence "near".  There must be none of a later epoch.
  */
 extern bool
-mk_produced_last_near(int32 producer_id, int32 topic_id, int32 partition,
-					  int32 epoch, int64 near, MkProduced *row);
+mk_producer_rows_last_near(int32 producer_id, int32 topic_id, int32 partition,
+						   int32 epoch, int64 near, MkProducerRun *row);
 
 /* The row that has this sequence; false if it is not known. */
-extern bool mk_produced_find(int32 producer_id, int32 topic_id, int32 partition,
-							 int32 epoch, int64 sequence, MkProduced *row);
+extern bool
+mk_producer_rows_find(int32 producer_id, int32 topic_id, int32 partition,
+					  int32 epoch, int64 sequence, MkProducerRun *row);
 
 /* The offset of the last sequence of a run. */
-extern int64 mk_produced_last_offset(const MkProduced *row);
+extern int64 mk_producer_rows_last_offset(const MkProducerRun *row);
 
 /*
  * The last row as it was when the log ended at "tail": without the sequences
  * whose offsets lie there or beyond.  False if there is none.
  */
 extern bool
-mk_produced_last_below(int32 producer_id, int32 topic_id, int32 partition,
-					   int64 tail, MkProduced *row);
+mk_producer_rows_last_below(int32 producer_id, int32 topic_id, int32 partition,
+							int64 tail, MkProducerRun *row);
 
 /* Forgets those sequences; the caller holds mk_lock_producer. */
-extern void mk_produced_forget(int32 producer_id, int32 topic_id,
-							   int32 partition, int64 tail);
+extern void mk_producer_rows_forget(int32 producer_id, int32 topic_id,
+									int32 partition, int64 tail);
 
-extern void mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
-							const MkProduced *row);
+extern void mk_producer_rows_put(int32 producer_id, int32 topic_id,
+								 int32 partition, const MkProducerRun *row);
 
 /* Removes the rows of a producer in a partition, or of a topic. */
 extern void
-mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition);
-extern void mk_produced_delete_topic(int32 topic_id);
+mk_producer_rows_delete(int32 producer_id, int32 topic_id, int32 partition);
+extern void mk_producer_rows_delete_topic(int32 topic_id);
 
 /* The numbers of all producers that there are such rows of, ascending. */
-extern List *mk_produced_ids(Snapshot snapshot);
+extern List *mk_producer_rows_ids(Snapshot snapshot);
 
 /* The name of the producer of this number, NULL if there is none. */
-extern char *mk_produced_name(int32 producer_id);
+extern char *mk_producer_rows_name(int32 producer_id);
 
 /*
  * Removes the rows that are not needed to know the last "known" sequences of the
  * newest row's epoch, all for 0; leaves what somebody else is removing.
  */
-extern void mk_produced_clean(int32 producer_id, int32 topic_id,
-							  int32 partition, int64 known);
+extern void mk_producer_rows_clean(int32 producer_id, int32 topic_id,
+								   int32 partition, int64 known);
 
 /* Calls back for the newest row of each partition that it has sent to. */
-typedef void (*MkProducedSink)(int32 topic_id, int32 partition,
-							   const MkProduced *row, void *arg);
-extern void mk_produced_scan(int32 producer_id, Snapshot snapshot,
-							 MkProducedSink sink, void *arg);
+typedef void (*MkProducerRunSink)(int32 topic_id, int32 partition,
+								  const MkProducerRun *row, void *arg);
+extern void mk_producer_rows_scan(int32 producer_id, Snapshot snapshot,
+								  MkProducerRunSink sink, void *arg);
 
-#endif /* MK_PRODUCED_H */
+#endif /* MK_PRODUCER_ROWS_H */

@@ -1,5 +1,5 @@
 /*
- * mk_produced.c
+ * mk_producer_rows.c
  *		Producers, and what each has sent to each partition, newest first.
  *
  * What holds now is read as in mk_progress.c.
@@ -16,7 +16,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "mk_produced.h"
+#include "mk_producer_rows.h"
 #include "mk_relation.h"
 #include "mk_role.h"
 
@@ -61,7 +61,7 @@ mk_producer_scan(MkRows *rows, const char *producer)
 }
 
 bool
-mk_produced_producer(const char *producer, MkProducerRow *row)
+mk_producer_rows_get(const char *producer, MkProducerRow *row)
 {
 	MkRows rows;
 	HeapTuple tuple = mk_producer_scan(&rows, producer);
@@ -82,7 +82,7 @@ mk_produced_producer(const char *producer, MkProducerRow *row)
 }
 
 void
-mk_produced_insert_producer(const char *producer, const MkProducerRow *row)
+mk_producer_rows_insert(const char *producer, const MkProducerRow *row)
 {
 	Datum values[Natts_producer];
 	bool nulls[Natts_producer] = {0};
@@ -110,7 +110,7 @@ mk_producer_modify(const char *producer, Datum *values, bool *replace)
 }
 
 void
-mk_produced_begin_epoch(const char *producer, int32 epoch)
+mk_producer_rows_begin_epoch(const char *producer, int32 epoch)
 {
 	Datum values[Natts_producer] = {0};
 	bool replace[Natts_producer] = {0};
@@ -123,7 +123,7 @@ mk_produced_begin_epoch(const char *producer, int32 epoch)
 }
 
 void
-mk_produced_set_owner(const char *producer, const char *owner)
+mk_producer_rows_set_owner(const char *producer, const char *owner)
 {
 	Datum values[Natts_producer] = {0};
 	bool replace[Natts_producer] = {0};
@@ -136,7 +136,7 @@ mk_produced_set_owner(const char *producer, const char *owner)
 }
 
 List *
-mk_produced_look(List *missing)
+mk_producer_rows_look(List *missing)
 {
 	MkRows rows;
 	HeapTuple tuple;
@@ -155,7 +155,7 @@ mk_produced_look(List *missing)
 }
 
 char *
-mk_produced_name(int32 producer_id)
+mk_producer_rows_name(int32 producer_id)
 {
 	ScanKeyData key;
 	MkRows rows;
@@ -191,7 +191,7 @@ mk_int64(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 }
 
 static void
-mk_produced_read(const MkRows *rows, HeapTuple tuple, MkProduced *row)
+mk_producer_rows_read(const MkRows *rows, HeapTuple tuple, MkProducerRun *row)
 {
 	row->epoch = mk_int32(rows, tuple, Anum_produced_epoch);
 	row->first_sequence = mk_int64(rows, tuple, Anum_produced_first_sequence);
@@ -202,8 +202,8 @@ mk_produced_read(const MkRows *rows, HeapTuple tuple, MkProduced *row)
 }
 
 bool
-mk_produced_last(int32 producer_id, int32 topic_id, int32 partition,
-				 Snapshot snapshot, MkProduced *row)
+mk_producer_rows_last(int32 producer_id, int32 topic_id, int32 partition,
+					  Snapshot snapshot, MkProducerRun *row)
 {
 	const int32 keys[] = {producer_id, topic_id, partition};
 	MkRows rows;
@@ -214,16 +214,16 @@ mk_produced_last(int32 producer_id, int32 topic_id, int32 partition,
 				  keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
-		mk_produced_read(&rows, tuple, row);
+		mk_producer_rows_read(&rows, tuple, row);
 	mk_rows_end(&rows);
 	return tuple != NULL;
 }
 
 /* The first or the last row of this epoch whose last_sequence is at least that. */
 static bool
-mk_produced_since(int32 producer_id, int32 topic_id, int32 partition,
-				  int32 epoch, int64 sequence, ScanDirection direction,
-				  MkProduced *row)
+mk_producer_rows_since(int32 producer_id, int32 topic_id, int32 partition,
+					   int32 epoch, int64 sequence, ScanDirection direction,
+					   MkProducerRun *row)
 {
 	const int32 equal[] = {producer_id, topic_id, partition, epoch};
 	ScanKeyData keys[Anum_produced_last_sequence];
@@ -240,33 +240,33 @@ mk_produced_since(int32 producer_id, int32 topic_id, int32 partition,
 					   mk_rows_now(), lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, direction);
 	if (tuple != NULL)
-		mk_produced_read(&rows, tuple, row);
+		mk_producer_rows_read(&rows, tuple, row);
 	mk_rows_end(&rows);
 	return tuple != NULL;
 }
 
 bool
-mk_produced_find(int32 producer_id, int32 topic_id, int32 partition,
-				 int32 epoch, int64 sequence, MkProduced *row)
+mk_producer_rows_find(int32 producer_id, int32 topic_id, int32 partition,
+					  int32 epoch, int64 sequence, MkProducerRun *row)
 {
-	return mk_produced_since(producer_id, topic_id, partition, epoch, sequence,
-							 ForwardScanDirection, row) &&
+	return mk_producer_rows_since(producer_id, topic_id, partition, epoch,
+								  sequence, ForwardScanDirection, row) &&
 		row->first_sequence <= sequence;
 }
 
 bool
-mk_produced_last_near(int32 producer_id, int32 topic_id, int32 partition,
-					  int32 epoch, int64 near, MkProduced *row)
+mk_producer_rows_last_near(int32 producer_id, int32 topic_id, int32 partition,
+						   int32 epoch, int64 near, MkProducerRun *row)
 {
 	/* so that the scan need not read a page of keys */
-	return mk_produced_since(producer_id, topic_id, partition, epoch, near,
-							 BackwardScanDirection, row) ||
-		mk_produced_last(producer_id, topic_id, partition, NULL, row);
+	return mk_producer_rows_since(producer_id, topic_id, partition, epoch, near,
+								  BackwardScanDirection, row) ||
+		mk_producer_rows_last(producer_id, topic_id, partition, NULL, row);
 }
 
 void
-mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
-				const MkProduced *row)
+mk_producer_rows_put(int32 producer_id, int32 topic_id, int32 partition,
+					 const MkProducerRun *row)
 {
 	Datum values[Natts_produced];
 	bool nulls[Natts_produced] = {0};
@@ -292,7 +292,7 @@ mk_produced_put(int32 producer_id, int32 topic_id, int32 partition,
 }
 
 int64
-mk_produced_last_offset(const MkProduced *row)
+mk_producer_rows_last_offset(const MkProducerRun *row)
 {
 	return row->first_offset + (row->last_sequence - row->first_sequence);
 }
@@ -303,8 +303,9 @@ mk_produced_last_offset(const MkProduced *row)
  * in the order of the key, offsets grow.
  */
 static bool
-mk_produced_back(int32 producer_id, int32 topic_id, int32 partition, int64 tail,
-				 bool remove, MkProduced *row, bool *shortened)
+mk_producer_rows_back(int32 producer_id, int32 topic_id, int32 partition,
+					  int64 tail, bool remove, MkProducerRun *row,
+					  bool *shortened)
 {
 	const int32 keys[] = {producer_id, topic_id, partition};
 	MkRows rows;
@@ -318,15 +319,16 @@ mk_produced_back(int32 producer_id, int32 topic_id, int32 partition, int64 tail,
 		   (tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		mk_produced_read(&rows, tuple, row);
+		mk_producer_rows_read(&rows, tuple, row);
 		found = row->first_offset < tail;
-		if (mk_produced_last_offset(row) < tail)
+		if (mk_producer_rows_last_offset(row) < tail)
 			continue;
 		if (remove)
 			(void) mk_rows_discard(&rows, tuple);
 		if (found)
 		{
-			row->last_sequence -= mk_produced_last_offset(row) - (tail - 1);
+			row->last_sequence -=
+				mk_producer_rows_last_offset(row) - (tail - 1);
 			*shortened = true;
 		}
 	}
@@ -335,31 +337,31 @@ mk_produced_back(int32 producer_id, int32 topic_id, int32 partition, int64 tail,
 }
 
 bool
-mk_produced_last_below(int32 producer_id, int32 topic_id, int32 partition,
-					   int64 tail, MkProduced *row)
+mk_producer_rows_last_below(int32 producer_id, int32 topic_id, int32 partition,
+							int64 tail, MkProducerRun *row)
 {
 	bool shortened;
 
-	return mk_produced_back(producer_id, topic_id, partition, tail, false, row,
-							&shortened);
+	return mk_producer_rows_back(producer_id, topic_id, partition, tail, false,
+								 row, &shortened);
 }
 
 void
-mk_produced_forget(int32 producer_id, int32 topic_id, int32 partition,
-				   int64 tail)
+mk_producer_rows_forget(int32 producer_id, int32 topic_id, int32 partition,
+						int64 tail)
 {
-	MkProduced row;
+	MkProducerRun row;
 	bool shortened;
 
-	(void) mk_produced_back(producer_id, topic_id, partition, tail, true, &row,
-							&shortened);
+	(void) mk_producer_rows_back(producer_id, topic_id, partition, tail, true,
+								 &row, &shortened);
 	CommandCounterIncrement();
 	if (shortened)
-		mk_produced_put(producer_id, topic_id, partition, &row);
+		mk_producer_rows_put(producer_id, topic_id, partition, &row);
 }
 
 void
-mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
+mk_producer_rows_delete(int32 producer_id, int32 topic_id, int32 partition)
 {
 	const int32 keys[] = {producer_id, topic_id, partition};
 
@@ -368,7 +370,7 @@ mk_produced_delete(int32 producer_id, int32 topic_id, int32 partition)
 }
 
 List *
-mk_produced_ids(Snapshot snapshot)
+mk_producer_rows_ids(Snapshot snapshot)
 {
 	return mk_rows_values(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 0, NULL,
 						  snapshot);
@@ -381,21 +383,21 @@ typedef struct MkKnown
 } MkKnown;
 
 static bool
-mk_produced_is_needed(const MkRows *rows, HeapTuple tuple, const void *arg)
+mk_producer_rows_is_needed(const MkRows *rows, HeapTuple tuple, const void *arg)
 {
 	const MkKnown *known = arg;
-	MkProduced row;
+	MkProducerRun row;
 
-	mk_produced_read(rows, tuple, &row);
+	mk_producer_rows_read(rows, tuple, &row);
 	return row.epoch == known->epoch && row.last_sequence > known->above;
 }
 
 void
-mk_produced_clean(int32 producer_id, int32 topic_id, int32 partition,
-				  int64 known)
+mk_producer_rows_clean(int32 producer_id, int32 topic_id, int32 partition,
+					   int64 known)
 {
 	const int32 keys[] = {producer_id, topic_id, partition};
-	MkProduced newest;
+	MkProducerRun newest;
 	MkKnown needed;
 
 	if (known == 0)
@@ -404,20 +406,21 @@ mk_produced_clean(int32 producer_id, int32 topic_id, int32 partition,
 							lengthof(keys), keys);
 		return;
 	}
-	if (!mk_produced_last(producer_id, topic_id, partition, NULL, &newest))
+	if (!mk_producer_rows_last(producer_id, topic_id, partition, NULL, &newest))
 		return;
 	needed.epoch = newest.epoch;
 	needed.above = newest.last_sequence - known;
 	(void) mk_rows_clean(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, lengthof(keys),
-						 keys, mk_produced_is_needed, &needed, PG_INT32_MAX);
+						 keys, mk_producer_rows_is_needed, &needed,
+						 PG_INT32_MAX);
 }
 
 void
-mk_produced_delete_topic(int32 topic_id)
+mk_producer_rows_delete_topic(int32 topic_id)
 {
 	ListCell *lc;
 
-	foreach (lc, mk_produced_ids(NULL))
+	foreach (lc, mk_producer_rows_ids(NULL))
 	{
 		const int32 keys[] = {lfirst_int(lc), topic_id};
 
@@ -426,31 +429,31 @@ mk_produced_delete_topic(int32 topic_id)
 	}
 }
 
-typedef struct MkProducedScan
+typedef struct MkProducerRunScan
 {
 	int32 producer_id;
 	Snapshot snapshot;
-	MkProducedSink sink;
+	MkProducerRunSink sink;
 	void *arg;
-} MkProducedScan;
+} MkProducerRunScan;
 
 static void
-mk_produced_take(int32 topic_id, int32 partition, void *arg)
+mk_producer_rows_take(int32 topic_id, int32 partition, void *arg)
 {
-	const MkProducedScan *scan = arg;
-	MkProduced row;
+	const MkProducerRunScan *scan = arg;
+	MkProducerRun row;
 
-	if (mk_produced_last(scan->producer_id, topic_id, partition, scan->snapshot,
-						 &row))
+	if (mk_producer_rows_last(scan->producer_id, topic_id, partition,
+							  scan->snapshot, &row))
 		scan->sink(topic_id, partition, &row, scan->arg);
 }
 
 void
-mk_produced_scan(int32 producer_id, Snapshot snapshot, MkProducedSink sink,
-				 void *arg)
+mk_producer_rows_scan(int32 producer_id, Snapshot snapshot,
+					  MkProducerRunSink sink, void *arg)
 {
-	MkProducedScan scan = {producer_id, snapshot, sink, arg};
+	MkProducerRunScan scan = {producer_id, snapshot, sink, arg};
 
 	mk_rows_partitions(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, producer_id,
-					   snapshot, mk_produced_take, &scan);
+					   snapshot, mk_producer_rows_take, &scan);
 }
