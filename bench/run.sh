@@ -180,7 +180,7 @@ load() {
     local rest=$2 n
     while [ "$rest" -gt 0 ]; do
         n=$((rest < 100000 ? rest : 100000))
-        server_psql -q -c "SELECT minikafka.send_many('$1',
+        server_psql -q -c "SELECT minikafka.send_many_bytes('$1',
             array_agg('$VALUE'::bytea), array_agg(int4send(k)))
             FROM generate_series(1, $n) AS k" >/dev/null
         rest=$((rest - n))
@@ -282,7 +282,7 @@ row_batch() {
             "insert run batch_insert 1 -D partitions=$partitions"
         report "1,000 by SELECT send(), $partitions part." \
             'INSERT SELECT' 0.9 ours insert 1000
-        report "1,000 by send_many(), $partitions part." \
+        report "1,000 by send_many_bytes(), $partitions part." \
             'INSERT SELECT' 0.9 many insert 1000
     done
 }
@@ -326,7 +326,7 @@ row_size() {
     report "1,000 by SELECT send(), $many" "itself, $few" 0.95 big small 1000
     compete "big run batch_many 1 -D topic=big" \
         "small run batch_many 1 -D topic=small"
-    report "1,000 by send_many(), $many" "itself, $few" 0.95 big small 1000
+    report "1,000 by send_many_bytes(), $many" "itself, $few" 0.95 big small 1000
 }
 
 # in_control COMMAND: in the other database
@@ -668,7 +668,7 @@ SET client_min_messages = warning;
 SELECT minikafka.drop_topic('keyed', if_exists => true);
 SELECT minikafka.create_topic('keyed', 1, cleanup_policy => 'compact',
     segment_records => $1);
-SELECT minikafka.send_many('keyed', array_agg('$VALUE'::bytea ORDER BY k),
+SELECT minikafka.send_many_bytes('keyed', array_agg('$VALUE'::bytea ORDER BY k),
     array_agg(key ORDER BY k)) FROM ($KEYED) AS records GROUP BY k / 100000;
 VACUUM ANALYZE minikafka_topics.keyed;
 CHECKPOINT;

@@ -180,7 +180,7 @@ minikafka_send_bytea(PG_FUNCTION_ARGS)
 }
 
 /* ---------------------------------------------------------------------------
- * send_many()
+ * send_many(), send_many_json(), send_many_bytes()
  */
 
 typedef struct MkArray
@@ -206,9 +206,14 @@ mk_get_array(FunctionCallInfo fcinfo, int arg, const char *name,
 					  &result->values, &result->nulls, &result->n);
 }
 
-/* send_many(topic, payloads, keys, headers) */
+/*
+ * The SQL function "name", of (topic, payloads, keys, headers).  The forms have
+ * names of their own: overloads that differ in an array's type only leave a
+ * call with untyped arguments ambiguous.
+ */
 static Datum
-mk_send_many(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
+mk_send_many(FunctionCallInfo fcinfo, const char *name, MkForm value_form,
+			 MkForm key_form)
 {
 	MkTopic *topic;
 	MkArray payloads;
@@ -219,8 +224,8 @@ mk_send_many(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	MemoryContext context;
 	MemoryContext old;
 
-	mk_api_enter("send_many()");
-	mk_xact_check_writable("send_many()");
+	mk_api_enter(name);
+	mk_xact_check_writable(name);
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
 	mk_api_require(fcinfo, 1, "payloads");
 	mk_get_array(fcinfo, 1, "payloads", &payloads);
@@ -264,25 +269,27 @@ mk_send_many(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	PG_RETURN_INT64(payloads.n);
 }
 
-PG_FUNCTION_INFO_V1(minikafka_send_many_text);
+PG_FUNCTION_INFO_V1(minikafka_send_many);
 Datum
-minikafka_send_many_text(PG_FUNCTION_ARGS)
+minikafka_send_many(PG_FUNCTION_ARGS)
 {
-	return mk_send_many(fcinfo, MK_FORM_TEXT, MK_FORM_TEXT);
+	return mk_send_many(fcinfo, "send_many()", MK_FORM_TEXT, MK_FORM_TEXT);
 }
 
-PG_FUNCTION_INFO_V1(minikafka_send_many_jsonb);
+PG_FUNCTION_INFO_V1(minikafka_send_many_json);
 Datum
-minikafka_send_many_jsonb(PG_FUNCTION_ARGS)
+minikafka_send_many_json(PG_FUNCTION_ARGS)
 {
-	return mk_send_many(fcinfo, MK_FORM_JSONB, MK_FORM_TEXT);
+	return mk_send_many(fcinfo, "send_many_json()", MK_FORM_JSONB,
+						MK_FORM_TEXT);
 }
 
-PG_FUNCTION_INFO_V1(minikafka_send_many_bytea);
+PG_FUNCTION_INFO_V1(minikafka_send_many_bytes);
 Datum
-minikafka_send_many_bytea(PG_FUNCTION_ARGS)
+minikafka_send_many_bytes(PG_FUNCTION_ARGS)
 {
-	return mk_send_many(fcinfo, MK_FORM_BYTEA, MK_FORM_BYTEA);
+	return mk_send_many(fcinfo, "send_many_bytes()", MK_FORM_BYTEA,
+						MK_FORM_BYTEA);
 }
 
 /* ---------------------------------------------------------------------------

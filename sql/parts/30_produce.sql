@@ -70,27 +70,27 @@ CREATE FUNCTION minikafka.send_many(
 	payloads text[],
 	keys text[] DEFAULT NULL,
 	headers jsonb[] DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_many_text';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_many';
 COMMENT ON FUNCTION minikafka.send_many(text, text[], text[], jsonb[]) IS
-'Like send() for each element, in array order; returns how many. The arrays are of one length (22023).';
+'Sends a record for each element, as send() does, in array order; returns how many. The arrays are of one length. Needs INSERT on the topic. Errors: 22023 arrays of different lengths or of more than one dimension, and those of send().';
 
-CREATE FUNCTION minikafka.send_many(
+CREATE FUNCTION minikafka.send_many_json(
 	topic text,
 	payloads jsonb[],
 	keys text[] DEFAULT NULL,
 	headers jsonb[] DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_many_jsonb';
-COMMENT ON FUNCTION minikafka.send_many(text, jsonb[], text[], jsonb[]) IS
-'Like send() for each element, in array order; returns how many. The arrays are of one length (22023).';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_many_json';
+COMMENT ON FUNCTION minikafka.send_many_json(text, jsonb[], text[], jsonb[]) IS
+'Sends a record for each element, as send() does, in array order; returns how many. Each value is stored as its text. The arrays are of one length. Needs INSERT on the topic. Errors: 22023 arrays of different lengths or of more than one dimension, and those of send().';
 
-CREATE FUNCTION minikafka.send_many(
+CREATE FUNCTION minikafka.send_many_bytes(
 	topic text,
 	payloads bytea[],
 	keys bytea[] DEFAULT NULL,
 	headers jsonb[] DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_many_bytea';
-COMMENT ON FUNCTION minikafka.send_many(text, bytea[], bytea[], jsonb[]) IS
-'Like send() for each element, in array order; returns how many. The arrays are of one length (22023).';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_many_bytes';
+COMMENT ON FUNCTION minikafka.send_many_bytes(text, bytea[], bytea[], jsonb[]) IS
+'Sends a record for each element, as send() does, in array order; returns how many. The keys are bytes too. The arrays are of one length. Needs INSERT on the topic. Errors: 22023 arrays of different lengths or of more than one dimension, and those of send().';
 
 CREATE FUNCTION minikafka.append(
 	topic text,

@@ -32,10 +32,10 @@ INSERT INTO calls (f, call, roles, writes)
 SELECT p.oid, format('minikafka.%s(%L, %s%s)', proname, 'audit',
 		CASE WHEN proname = 'append' THEN '0, ' END,
 		CASE WHEN proname = 'append' THEN format('%L::%s, %L::%s', 'k', proargtypes[2]::regtype, '1', proargtypes[3]::regtype)
-			WHEN proname = 'send_many' THEN format('%L::%s, %L::%s', '{1}', proargtypes[1]::regtype, '{k}', proargtypes[2]::regtype)
+			WHEN proname LIKE 'send\_many%' THEN format('%L::%s, %L::%s', '{1}', proargtypes[1]::regtype, '{k}', proargtypes[2]::regtype)
 			ELSE format('%L::%s, %L::%s', '1', proargtypes[1]::regtype, 'k', proargtypes[2]::regtype) END),
 	'wo', true
-FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace AND proname IN ('send', 'send_many', 'append');
+FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace AND proname IN ('send', 'send_many', 'send_many_json', 'send_many_bytes', 'append');
 INSERT INTO calls (f, call, roles, writes)
 SELECT p.oid, format('minikafka.%s(%s)', proname, arguments), roles, writes
 FROM (VALUES

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(130);
+SELECT plan(193);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -23,8 +23,8 @@ INSERT INTO contract VALUES
 	('send', 'topic text, value bytea, key text, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
 	('send', 'topic text, value bytea, key bytea DEFAULT NULL::bytea, headers jsonb DEFAULT NULL::jsonb, partition integer DEFAULT NULL::integer, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'integer', 'v', 'u'),
 	('send_many', 'topic text, payloads text[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
-	('send_many', 'topic text, payloads jsonb[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
-	('send_many', 'topic text, payloads bytea[], keys bytea[] DEFAULT NULL::bytea[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
+	('send_many_json', 'topic text, payloads jsonb[], keys text[] DEFAULT NULL::text[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
+	('send_many_bytes', 'topic text, payloads bytea[], keys bytea[] DEFAULT NULL::bytea[], headers jsonb[] DEFAULT NULL::jsonb[]', 'bigint', 'v', 'u'),
 	('append', 'topic text, partition integer, key text, value text, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
 	('append', 'topic text, partition integer, key text, value jsonb, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
 	('append', 'topic text, partition integer, key bytea, value bytea, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
@@ -144,7 +144,7 @@ SELECT lives_ok($$SELECT minikafka.send('resolved', '\x00'::bytea, 'k')$$, 'send
 SELECT lives_ok($$SELECT minikafka.send('resolved', '\x00'::bytea, '\x00'::bytea)$$, 'send of bytea and bytea');
 SELECT lives_ok($$SELECT minikafka.send('resolved', jsonb_build_object('a', 1), key => 'k')$$, 'send of jsonb');
 SELECT lives_ok($$SELECT minikafka.send('resolved', row_to_json(row(1)), 'k')$$, 'send of json');
-SELECT lives_ok($$SELECT minikafka.send_many('resolved', ARRAY['a'])$$, 'send_many of literals');
+SELECT lives_ok($$SELECT minikafka.send_many('resolved', ARRAY['a'])$$, 'send_many of an array');
 SELECT lives_ok($$SELECT minikafka.append('resolved', 0, 'k', 'v')$$, 'append of literals');
 SELECT lives_ok($$SELECT minikafka.append('resolved', 0, NULL, NULL)$$, 'append of NULLs');
 SELECT lives_ok($$SELECT minikafka.send('resolved', 'a', 'k', producer => 'p', sequence => 0)$$, 'send of an int sequence');
@@ -176,6 +176,53 @@ SELECT lives_ok($$SELECT minikafka.pause('joined', 'm', 'resolved', 0), minikafk
 SELECT lives_ok($$SELECT topic, partition, "offset" FROM minikafka.reset_offsets(group_id => 'committed', topic => 'resolved', target => 'latest')$$, 'reset_offsets by name');
 SELECT lives_ok($$SELECT topic, partition, "offset" FROM minikafka.commit('joined', 'm')$$, 'columns of commit()');
 SELECT lives_ok($$SELECT topic, partition FROM minikafka.assignment('joined', 'm')$$, 'columns of assignment()');
+
+-- Untyped parameters, as drivers send them: of several forms the one of text is chosen.
+CREATE FUNCTION pg_temp.inferred(call text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	types text;
+BEGIN
+	EXECUTE 'PREPARE untyped AS SELECT minikafka.' || call;
+	SELECT parameter_types::text INTO types FROM pg_prepared_statements WHERE name = 'untyped';
+	DEALLOCATE untyped;
+	RETURN types;
+EXCEPTION WHEN OTHERS THEN
+	RETURN SQLSTATE;
+END $$;
+CREATE TEMP TABLE untyped (name text, required integer, names text[], types regtype[]);
+INSERT INTO untyped VALUES
+	('send', 2, '{topic,value,key,headers,partition,producer,sequence,epoch}', '{text,text,text,jsonb,integer,text,bigint,integer}'),
+	('append', 4, '{topic,partition,key,value,headers,producer,sequence,epoch}', '{text,integer,text,text,jsonb,text,bigint,integer}'),
+	('partition_for_key', 2, '{topic,key}', '{text,text}'),
+	('send_many', 2, '{topic,payloads,keys,headers}', '{text,text[],text[],jsonb[]}'),
+	('send_many_json', 2, '{topic,payloads,keys,headers}', '{text,jsonb[],text[],jsonb[]}'),
+	('send_many_bytes', 2, '{topic,payloads,keys,headers}', '{text,bytea[],bytea[],jsonb[]}'),
+	('inbox_accept', 2, '{consumer,event_id,payload}', '{text,text,bytea}');
+SELECT set_eq($$SELECT name FROM found GROUP BY name HAVING count(*) > 1$$, ARRAY['send', 'append', 'partition_for_key'],
+	'the functions with several forms; table untyped tests each');
+-- with each number of arguments that the function takes, by place and by name
+SELECT is(pg_temp.inferred(format('%s(%s)', name, string_agg(notation || '$' || i, ', ' ORDER BY i))), types[:n]::text,
+	format('untyped: %s() of %s arguments%s', name, n, CASE WHEN named THEN ' by name' ELSE '' END))
+FROM untyped CROSS JOIN generate_series(required, cardinality(names)) n CROSS JOIN (VALUES (false), (true)) v(named)
+CROSS JOIN LATERAL (SELECT i, CASE WHEN named THEN names[i] || ' => ' ELSE '' END AS notation FROM generate_series(1, n) i) a
+GROUP BY name, n, named, types ORDER BY name, n, named;
+SELECT is(pg_temp.inferred(call), types, 'untyped: ' || call)
+FROM (VALUES
+	('send($1, $2, key => $3)', '{text,text,text}'),
+	('send($1, $2, partition => $3)', '{text,text,integer}'),
+	('send($1, $2::jsonb, key => $3)', '{text,jsonb,text}'),
+	('send($1, $2::bytea, key => $3)', '{text,bytea,text}'),
+	('send($1, $2::bytea, $3, $4)', '{text,bytea,text,jsonb}'),
+	('append($1, $2, $3, $4::jsonb)', '{text,integer,text,jsonb}'),
+	('append($1, $2, $3, $4::bytea)', '{text,integer,bytea,bytea}'),
+	('append($1, $2, $3::text, $4)', '{text,integer,text,text}')) v(call, types);
+SELECT lives_ok($$SELECT minikafka.send_many('resolved', '{a,b}')$$, 'send_many of literals');
+SELECT lives_ok($$SELECT minikafka.send_many('resolved', '{a,b}', '{k,l}', '{NULL,NULL}')$$, 'send_many of four literals');
+SELECT lives_ok($$SELECT minikafka.send_many('resolved', ARRAY['a']::varchar[], ARRAY['k']::varchar[])$$, 'send_many of arrays of varchar');
+SELECT lives_ok($$SELECT minikafka.send_many_json('resolved', '{"{\"a\": 1}"}', '{k}')$$, 'send_many_json of literals');
+SELECT lives_ok($$SELECT minikafka.send_many_bytes('resolved', '{a,b}', '{k,l}')$$, 'send_many_bytes of literals');
+SELECT throws_ok($$SELECT minikafka.send_many('resolved', ARRAY['1']::jsonb[])$$, '42883', NULL, 'send_many takes no jsonb[]');
+
 -- the plan depends on it: a scan of fetch() is not thought to return a thousand
 SELECT is(prorows, 100::real, 'fetch() is estimated as its default') FROM pg_proc
 WHERE oid = 'minikafka.fetch'::regproc;

@@ -244,7 +244,7 @@ SELECT minikafka.send('lagging', 'v');
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.append('lagging', 0, NULL, 'v');
 -- Kafka case L31: one in a batch refuses the batch
-SELECT minikafka.send_many('lagging', '{v, w, x}'::text[], '{a, NULL, c}');
+SELECT minikafka.send_many('lagging', '{v, w, x}', '{a, NULL, c}');
 \echo :LAST_ERROR_SQLSTATE
 CREATE TABLE sent (id int PRIMARY KEY, key text);
 CREATE TRIGGER sent AFTER INSERT ON sent FOR EACH ROW EXECUTE FUNCTION minikafka.outbox('lagging', 'key');

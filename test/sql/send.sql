@@ -1,5 +1,5 @@
 --
--- send(), send_many(), last_sent()
+-- send(), send_many(), send_many_json(), send_many_bytes(), last_sent()
 --
 SELECT minikafka.create_topic('sent', 4);
 
@@ -92,7 +92,7 @@ UNION ALL SELECT 3, decode(repeat('00', 5000000), 'hex');
 SELECT i, length(b), pg_column_size(b) < length(b) / 2 AS compressed
 FROM large_source ORDER BY i;
 SELECT minikafka.send('large', b, i::text) FROM large_source ORDER BY i;
-SELECT minikafka.send_many('large', (SELECT array_agg(b ORDER BY i) FROM large_source));
+SELECT minikafka.send_many_bytes('large', (SELECT array_agg(b ORDER BY i) FROM large_source));
 SELECT minikafka.append('large', 0, b, NULL) FROM large_source WHERE i = 1;
 SELECT f."offset", length(f.value), f.value = s.b AS same
 FROM large_source s
@@ -117,8 +117,8 @@ SELECT partition, "offset", key, value, headers
 FROM generate_series(0, 2) p, LATERAL minikafka.fetch_text('many', p, 0)
 ORDER BY partition, "offset";
 SELECT sum(records) FROM minikafka.last_sent();
-SELECT minikafka.send_many('many', ARRAY['{"a": 1}', '2']::jsonb[], ARRAY['k', 'k']),
-	minikafka.send_many('many', ARRAY['\x00', NULL]::bytea[], ARRAY['\x6b', '\x6b']::bytea[]);
+SELECT minikafka.send_many_json('many', ARRAY['{"a": 1}', '2']::jsonb[], ARRAY['k', 'k']),
+	minikafka.send_many_bytes('many', ARRAY['\x00', NULL]::bytea[], ARRAY['\x6b', '\x6b']::bytea[]);
 SELECT "offset", key, value
 FROM minikafka.fetch('many', minikafka.partition_for_key('many', 'k'::text), 3)
 ORDER BY "offset";
@@ -128,7 +128,7 @@ SELECT records FROM minikafka.last_sent();
 SELECT minikafka.send_many('many', ARRAY['a', 'b'], ARRAY[NULL, NULL]::text[]);
 SELECT records FROM minikafka.last_sent();
 -- none
-SELECT minikafka.send_many('many', '{}'::text[]), minikafka.send_many('many', '{}'::text[], '{}', '{}');
+SELECT minikafka.send_many('many', '{}'), minikafka.send_many('many', '{}', '{}', '{}');
 -- arrays that do not fit each other
 SELECT minikafka.send_many('many', ARRAY['a', 'b'], ARRAY['k']);
 \echo :LAST_ERROR_SQLSTATE
@@ -136,7 +136,7 @@ SELECT minikafka.send_many('many', ARRAY['a', 'b'], headers => ARRAY['{}']::json
 SELECT minikafka.send_many('many', ARRAY['a', 'b'], ARRAY['k', 'k'], '{}'::jsonb[]);
 SELECT minikafka.send_many('many', ARRAY[['a', 'b'], ['c', 'd']]);
 \echo :LAST_ERROR_SQLSTATE
-SELECT minikafka.send_many('many', NULL::text[]);
+SELECT minikafka.send_many('many', NULL);
 \echo :LAST_ERROR_SQLSTATE
 -- an error in the middle leaves nothing
 SELECT minikafka.send_many('many', ARRAY['gone', 'gone'], headers => ARRAY['{}', '1']::jsonb[]);

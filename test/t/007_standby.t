@@ -61,6 +61,7 @@ is(there(q{SELECT count(*) FROM minikafka.fetch('t', 0, 1000)}),
 
 for my $call (
 	q{send('t', 'x')}, q{send_many('t', ARRAY['x'])},
+	q{send_many_json('t', '{1}')}, q{send_many_bytes('t', '{x}')},
 	q{append('t', 0, NULL, 'x')}, q{commit_offset('g', 't', 0, 8)},
 	q{create_topic('u')}, q{create_topic('t', if_not_exists => true)},
 	q{delete_records('t', 0, 8)},
