@@ -90,7 +90,9 @@ tmp_check/unit/%: test/unit/%.c $(PURE_SRC) $(wildcard src/*.h test/unit/*.h)
 .PHONY: unit pgtap prove format
 unit: $(UNIT_BINS)
 	@status=0; \
-	for t in $(UNIT_BINS); do echo "# $$t"; ./$$t || status=1; done; \
+	for t in $(UNIT_BINS); do \
+	  echo "# $$t"; ./$$t || { echo "# status $$?"; status=1; }; \
+	done; \
 	exit $$status
 
 # One database with both extensions for all pgTAP files.

@@ -7,9 +7,11 @@
 #   ONLY="sql specs"    only these kinds, of: checks unit sql specs pgtap t
 #   TESTS="send 001_x"  only the test files of these names
 #   KEEP=1              keep the temporary folder
+#   LOGS=/path          if a test fails, copy the whole output there
 #   PG_CONFIG=/path     use that PostgreSQL
 #
-# The last line is "N passed, N failed": a test file is one in the kinds sql
+# Shows the name of each test file that has passed; at the end, each file that
+# failed with its first failure.  The last line is "N passed, N failed": a test file is one in the kinds sql
 # and specs, an assertion is one in the others.
 
 set -euo pipefail
@@ -19,7 +21,6 @@ set -euo pipefail
 ONLY=${ONLY:-checks unit sql specs pgtap t}
 passed=0
 failed=0
-failed_kinds=
 
 # files FOLDER SUFFIX: the test files there that TESTS allows
 files() {
@@ -41,69 +42,76 @@ names() {
     done | paste -sd ' '
 }
 
-# Counts the lines of a log that match an expression.
-count() {
-    grep -cE "$1" "$2" || true
-}
-
-# record KIND STATUS PASSED FAILED: a kind that failed before it could tell
-# how many did counts as one failure
+# record KIND STATUS: counts what report.pl has counted.  A kind that failed
+# before a test file could is one failure.
 record() {
-    local bad=$4
-    if [ "$2" != 0 ] && [ "$bad" = 0 ]; then bad=1; fi
-    if [ "$bad" != 0 ]; then failed_kinds="$failed_kinds $1"; fi
-    passed=$((passed + $3))
+    local kind=$1 status=$2 log=$SERVER_DIR/logs/$1.log word good bad
+    read -r word good bad <<<"$(tail -n 1 "$log")"
+    [ "$word" = counts ] || server_die "test/report.pl failed"
+    if [ "$status" != 0 ] && [ "$bad" = 0 ]; then
+        bad=1
+        {
+            echo "$kind: ended with status $status"
+            tail -n 21 "$log" | sed '$d; s/^/    /'
+            echo
+        } >>"$SERVER_DIR/failures"
+    fi
+    passed=$((passed + good))
     failed=$((failed + bad))
 }
 
-# pg_regress prints "test x ... ok" up to 15 and "ok 1 - x" from 16 on.
-run_regress() {
-    local kind=$1 status=0 log=$SERVER_DIR/$1.log
+# run KIND COMMAND: runs it, shows which test files pass, and records the rest.
+run() {
+    local kind=$1 status=0
     shift
-    as_user make -s installcheck PG_CONFIG="$PG_CONFIG" "$@" 2>&1 |
-        tee "$log" || status=$?
-    if [ "$status" != 0 ] && [ -e "$SERVER_BUILD/regression.diffs" ]; then
-        cat "$SERVER_BUILD/regression.diffs"
-    fi
-    record "$kind" "$status" \
-        "$(count '^(test .* ok |ok [0-9])' "$log")" \
-        "$(count '^(test .* FAILED|not ok [0-9])' "$log")"
+    "$@" 2>&1 | perl "$CHECKOUT/test/report.pl" "$kind" \
+        "$SERVER_DIR/logs/$kind.log" "$SERVER_DIR/failures" \
+        "$SERVER_BUILD/regression.diffs" "$SERVER_BUILD/tmp_check/log" ||
+        status=$?
+    record "$kind" "$status"
 }
 
-# The log has each assertion; what is shown leaves out those that hold.
-run_prove() {
-    local kind=$1 status=0 log=$SERVER_DIR/$1.log
-    shift
-    as_user make -s PG_CONFIG="$PG_CONFIG" "$@" 2>&1 |
-        tee "$log" | sed -u -E '/^ *(ok [0-9]|[0-9]+\.\.)/d' || status=$?
-    record "$kind" "$status" \
-        "$(grep -E '^(ok [0-9]|not ok .*# TODO)' "$log" | grep -vc '# skip' || true)" \
-        "$(grep -E '^not ok' "$log" | grep -vc '# TODO' || true)"
+make_user() {
+    as_user make -s PG_CONFIG="$PG_CONFIG" "$@"
 }
 
-# Scripts that look at the sources only
+# Scripts that look at the sources only: each is an assertion, as in TAP.
 run_checks() {
-    local check status good=0 bad=0
+    local check status=0 number=0
     for check in .ci/layers test/cases.sh; do
-        status=0
-        bash "$CHECKOUT/$check" || status=$?
-        if [ "$status" = 0 ]; then good=$((good + 1)); else bad=$((bad + 1)); fi
-    done
-    record checks "$bad" "$good" "$bad"
-}
-
-show_logs() {
-    local log
-    for log in "$SERVER_BUILD"/tmp_check/log/regress_log_*; do
-        if [ -e "$log" ]; then
-            echo "--- $(basename "$log")"
-            tail -n 50 "$log"
+        number=$((number + 1))
+        echo "# check $(basename "$check" .sh)"
+        if bash "$CHECKOUT/$check" >"$SERVER_DIR/check.log" 2>&1; then
+            echo "ok $number - $check"
+        else
+            status=1
+            echo "not ok $number - $check"
+            sed 's/^/# /' "$SERVER_DIR/check.log"
         fi
     done
-    if [ -e "$SERVER_LOG" ]; then
-        echo "--- server log"
-        grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_LOG" ||
-            tail -n 30 "$SERVER_LOG"
+    return "$status"
+}
+
+# What failed, and what the server says of a crash.
+show_failures() {
+    echo "=== failed"
+    cat "$SERVER_DIR/failures"
+    if grep -qE 'PANIC|TRAP|terminated by signal' "$SERVER_LOG"; then
+        echo "server log:"
+        grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_LOG" | sed 's/^/    /'
+    fi
+    if [ -n "${LOGS:-}" ]; then
+        mkdir -p "$LOGS"
+        cp -R "$SERVER_DIR/logs" "$SERVER_LOG" "$LOGS"
+        if [ -e "$SERVER_BUILD/regression.diffs" ]; then
+            cp "$SERVER_BUILD/regression.diffs" "$LOGS"
+        fi
+        if [ -e "$SERVER_BUILD/tmp_check/log" ]; then
+            cp -R "$SERVER_BUILD/tmp_check/log" "$LOGS/t"
+        fi
+        echo "logs: $LOGS"
+    else
+        echo "(LOGS=/path keeps the whole output there)"
     fi
 }
 
@@ -131,6 +139,8 @@ server_build STRICT=1
 # Prepared transactions are off by default, and tested.
 server_start 'max_prepared_transactions = 10'
 
+mkdir "$SERVER_DIR/logs"
+touch "$SERVER_DIR/failures"
 for kind in $ONLY; do
     case $kind in
         checks) folder='' suffix='' ;;
@@ -143,29 +153,38 @@ for kind in $ONLY; do
     esac
     if [ "$kind" = checks ]; then
         echo "=== checks"
-        run_checks
+        run checks run_checks
         continue
     fi
     read -ra tests <<<"$(files "$folder" "$suffix" | paste -sd ' ')"
     if [ "${#tests[@]}" = 0 ]; then continue; fi
     echo "=== $kind"
     case $kind in
-        unit) run_prove unit unit UNIT_TESTS="${tests[*]}" ;;
-        sql) run_regress sql REGRESS="$(names "${tests[@]}")" ISOLATION= ;;
-        specs) run_regress specs ISOLATION="$(names "${tests[@]}")" REGRESS= ;;
-        pgtap)
-            run_prove pgtap pgtap PROVE_FLAGS=-v PGTAP_TESTS="${tests[*]}"
+        unit) run unit make_user unit UNIT_TESTS="${tests[*]}" ;;
+        sql)
+            run sql make_user installcheck \
+                REGRESS="$(names "${tests[@]}")" ISOLATION=
             ;;
-        t) run_prove t prove PROVE_FLAGS=-v PROVE_TESTS="${tests[*]}" ;;
+        specs)
+            run specs make_user installcheck \
+                ISOLATION="$(names "${tests[@]}")" REGRESS=
+            ;;
+        pgtap)
+            run pgtap make_user pgtap \
+                PROVE_FLAGS='-v --merge' PGTAP_TESTS="${tests[*]}"
+            ;;
+        t)
+            run t make_user prove \
+                PROVE_FLAGS='-v --merge' PROVE_TESTS="${tests[*]}"
+            ;;
     esac
 done
 
-if [ "$failed" != 0 ]; then
-    show_logs
-    echo "failed:$failed_kinds"
-fi
 if [ $((passed + failed)) = 0 ]; then
     server_die "no test was run"
+fi
+if [ "$failed" != 0 ]; then
+    show_failures
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

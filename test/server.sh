@@ -103,7 +103,9 @@ server_install() {
     if [ "${#missing[@]}" = 0 ]; then return; fi
     echo "installing ${missing[*]}"
     as_root apt-get -qq update
-    log=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y \
+    # another apt-get may be at work
+    log=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get -q \
+        -o DPkg::Lock::Timeout=300 install -y \
         --no-install-recommends "${missing[@]}" 2>&1) || {
         tail -n 40 <<<"$log" >&2
         server_die "could not install ${missing[*]}"
