@@ -19,7 +19,7 @@ my $is_regress = $kind =~ /^(?:sql|specs)$/;
 my $LINES = 20;
 
 my ($passed, $failed, $column) = (0, 0, 0);
-my (@failures, @skipped, $file);
+my (@failures, @skipped, $file, $complete, @unknown);
 
 $| = 1;
 open(my $copy, '>', $log) or die "$log: $!";
@@ -46,9 +46,13 @@ sub read_regress
 {
 	my ($line) = @_;
 
-	return
-	  unless $line =~ /^test (\S+)\s+\.\.\. (ok|FAILED)/
-	  || $line =~ /^(?:not )?ok \d+\s+[-+] (\S+)/;
+	unless ($line =~ /^test (\S+)\s+\.\.\. (?:ok|FAILED)/
+		|| $line =~ /^(?:not )?ok \d+\s+[-+] (\S+)/)
+	{
+		$complete = 1 if $line =~ /^[ #]*(?:All )?\d+ .*tests? (?:passed|failed)/;
+		push @unknown, $line if $line =~ /^(?:pg_\w+|diff|Bail out!|# could)/;
+		return;
+	}
 
 	my $name = $1;
 
@@ -132,8 +136,16 @@ sub last_words
 	# TAP tests of PostgreSQL write what they die of to a log of their own.
 	if (open(my $in, '<', "$folder/regress_log_$ended->{name}"))
 	{
-		@lines = grep { !/^(?:###|#|\[[0-9:.]+\]|\s*$)/ } <$in>;
-		chomp @lines;
+		@lines = ();
+		while (my $line = <$in>)
+		{
+			chomp $line;
+			# what went before the server's last start is past
+			@lines = () if $line =~ /^server started/;
+			push @lines, $line
+			  unless $line =~
+			  /^(?:#|\[[0-9:.]+\]|server st|waiting for server|\s*$)/;
+		}
 		close $in;
 	}
 	splice @lines, 0, @lines - $LINES if @lines > $LINES;
@@ -166,7 +178,9 @@ sub read_tap
 
 	if ($line =~ /^1\.\.0 # skip ?(.*)/i || $line =~ /^ok \d+ # skip ?(.*)/i)
 	{
-		push @skipped, "$file->{name}: $1";
+		my $what = "$file->{name}: $1";
+
+		push @skipped, $what unless grep { $_ eq $what } @skipped;
 	}
 	elsif ($line =~ /^ok\s+\d+/ || $line =~ /^not ok .*# TODO/)
 	{
@@ -189,7 +203,8 @@ sub read_tap
 	}
 	elsif ($file->{in_failure})
 	{
-		push @{ $file->{lines} }, $line if @{ $file->{lines} } < $LINES;
+		push @{ $file->{lines} }, $line
+		  unless $line =~ /^(?:make.*: .*|\s*)$/;
 	}
 	elsif ($line !~ /^(?:\s+|\d+\.\.\d+|# |ok$|All \d+ subtests passed)/)
 	{
@@ -204,10 +219,16 @@ while (my $line = <STDIN>)
 {
 	print $copy $line;
 	chomp $line;
-	if ($is_regress) { read_regress($line); }
-	else             { read_tap($line); }
+	$is_regress ? read_regress($line) : read_tap($line);
 }
 end_file();
+
+# pg_regress ends at a test of which it has no expected output.
+if ($is_regress && !$complete)
+{
+	$failed++;
+	push @failures, { name => 'ended early', lines => \@unknown };
+}
 
 print "\n" if $column > 0;
 print "    skipped: $_\n" for @skipped;
@@ -218,8 +239,9 @@ close $copy or die "$log: $!";
 open(my $out, '>>', $details) or die "$details: $!";
 for my $failure (@failures)
 {
-	my @lines =
-	  $is_regress ? first_difference($failure->{name}) : @{ $failure->{lines} };
+	my @lines = @{ $failure->{lines} };
+
+	@lines = first_difference($failure->{name}) if $is_regress && !@lines;
 
 	splice @lines, $LINES if @lines > $LINES;
 	print $out "$kind: $failure->{name}\n", map({ "    $_\n" } @lines), "\n";
