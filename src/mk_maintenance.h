@@ -9,15 +9,17 @@
 #define MK_MAINTENANCE_H
 
 /*
- * One pass of everything.  What fails is reported with a WARNING, and the rest
- * goes on; what somebody else is at, or holds a lock on, is left for the next
- * pass.  "report", if not NULL, is told what is being done.
+ * One pass over everything.  A step that fails is reported with a WARNING, and
+ * the pass goes on.  A pass leaves partitions that another session maintains,
+ * and whatever is locked, to the next pass.  "report", if not NULL, is called
+ * with what is done next.
  */
 extern void mk_maintenance_run(void (*report)(const char *activity));
 
 /*
- * Retention, or compaction, of one topic, which the caller owns; waits for who
- * is at it.  Returns how many records went.
+ * Retention, or compaction, of one topic, which the caller must own.  Waits for
+ * a session that maintains the same partition.  Returns how many records were
+ * removed.
  */
 extern int64 mk_maintenance_expire(const char *topic);
 extern int64 mk_maintenance_compact(const char *topic);

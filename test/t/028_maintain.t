@@ -187,7 +187,7 @@ ALTER TABLE minikafka_data.${altered}_0 DROP CONSTRAINT ${altered}_0_pkey;
 ALTER TABLE minikafka_data.$detached DETACH PARTITION minikafka_data.${detached}_0;
 });
 my $said = maintain(3000);
-like($said, qr/WARNING:  topic number \d+ is removed, since its table is gone/,
+like($said, qr/WARNING:  topic number \d+ is removed because its table is gone/,
 	'a topic dropped by hand is forgotten');
 like($said, qr/topic "a_segment" partition 0 failed: table of segment 1 of topic/,
 	'a segment dropped by hand is reported');

@@ -389,7 +389,7 @@ sub sqlstate
 	return $status == 0 ? '00000' : "status $status: $err";
 }
 
-# What check_topic() finds but times of the future, which tests make by shifting
+# What check_topic() finds but times in the future, which tests make by shifting
 # the clock; '' for a sound topic.
 sub problems
 {

@@ -1,0 +1,137 @@
+/*
+ * mk_maintenance_state.c
+ *		Maintenance of what is remembered about groups, producers and the inbox.
+ */
+#include "postgres.h"
+
+#include "mk_group.h"
+#include "mk_heartbeat.h"
+#include "mk_inbox.h"
+#include "mk_maintenance_state.h"
+#include "mk_producer_rows.h"
+#include "mk_producer.h"
+#include "mk_progress.h"
+#include "mk_role.h"
+
+/* Removes old rows of a group's progress; repeated while there are more. */
+typedef struct MkCleanProgress
+{
+	int32 group_no;
+	bool more;
+} MkCleanProgress;
+
+static void
+mk_do_group(void *arg)
+{
+	mk_group_maintain(arg);
+}
+
+static void
+mk_do_progress(void *arg)
+{
+	MkCleanProgress *c = arg;
+
+	c->more = mk_progress_clean(c->group_no);
+}
+
+static void
+mk_do_producer(void *arg)
+{
+	mk_producer_clean(*(const int32 *) arg);
+}
+
+static void
+mk_do_inbox(void *arg)
+{
+	*(bool *) arg = mk_inbox_clean();
+}
+
+/*
+ * Members are read after their heartbeats.  So a member that joins meanwhile
+ * has its heartbeats left alone: they are not among those that were read, or the
+ * member is found.
+ */
+static void
+mk_do_heartbeats(void *arg)
+{
+	List *heard_of = mk_heartbeat_members();
+	List *members = mk_membership_numbers();
+	ListCell *lc;
+	int i = 0;
+
+	list_sort(members, list_int_cmp);
+	foreach (lc, heard_of)
+	{
+		int32 member_no = lfirst_int(lc);
+
+		while (i < list_length(members) && list_nth_int(members, i) < member_no)
+			i++;
+		mk_heartbeat_clean(member_no,
+						   i < list_length(members) &&
+							   list_nth_int(members, i) == member_no);
+	}
+}
+
+static void
+mk_do_roles(void *arg)
+{
+	mk_role_warn(mk_inbox_look(mk_producer_rows_look(mk_membership_look(NIL))));
+}
+
+static List *
+mk_list_progress(void)
+{
+	return mk_progress_groups(NULL);
+}
+
+static List *
+mk_list_producers(void)
+{
+	return mk_producer_rows_ids(NULL);
+}
+
+static const char *
+mk_group_activity(const MkSteps *steps, const char *group_id)
+{
+	MemoryContext old = MemoryContextSwitchTo(steps->context);
+	const char *activity = psprintf("maintenance of group \"%s\"", group_id);
+
+	MemoryContextSwitchTo(old);
+	return activity;
+}
+
+void
+mk_maintenance_state(const MkSteps *steps)
+{
+	ListCell *lc;
+	bool more;
+
+	foreach (lc,
+			 mk_step_list(steps, mk_membership_names, "maintenance of groups"))
+		(void) mk_step_run(steps, mk_do_group, lfirst(lc),
+						   mk_group_activity(steps, lfirst(lc)));
+	foreach (lc, mk_step_list(steps, mk_list_progress, "expiry of offsets"))
+	{
+		MkCleanProgress c = {.group_no = lfirst_int(lc)};
+
+		do
+			c.more = false;
+		while (
+			mk_step_run_async(steps, mk_do_progress, &c, "expiry of offsets") &&
+			c.more);
+	}
+	(void) mk_step_run(steps, mk_do_heartbeats, NULL, "expiry of heartbeats");
+	foreach (lc, mk_step_list(steps, mk_list_producers, "expiry of sequences"))
+	{
+		int32 producer_id = lfirst_int(lc);
+
+		(void) mk_step_run_async(steps, mk_do_producer, &producer_id,
+								 "expiry of sequences");
+	}
+	do
+		more = false;
+	while (mk_step_run_async(steps, mk_do_inbox, &more,
+							 "expiry of inbox events") &&
+		   more);
+	(void) mk_step_run(steps, mk_do_roles, NULL, "looking for roles");
+}
