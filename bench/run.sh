@@ -22,6 +22,9 @@
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL (PgQ is left out if not in it)
 #   KEEP=1                keep the temporary folder
+#   OUT=bench/results.txt write the results to that file too, in columns that
+#                         tabs separate; bench/chart.py draws doc/benchmarks.svg
+#                         from it
 #
 # The contenders of a row take turns, in changing order, so what disturbs the
 # machine disturbs all of them.  A ratio is taken within a round; the table
@@ -51,6 +54,7 @@ RETAINED=${RETAINED:-10000000}
 WOKEN=${WOKEN:-1000}
 PRELOAD=${PRELOAD:-1}
 SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
+OUT=$(realpath -m "${OUT:-/dev/null}")
 ROWS=(send batch async fetch size snapshot consume members lag commits
     numbered appended outbox compaction retention wake waiters)
 
@@ -112,6 +116,16 @@ compete() {
     done
 }
 
+# write_result FIELD ...: a line of the file of results, which has these columns.
+# What is compared is a "rate" (records a second) or a "time", or it is no ratio
+# but milliseconds, "ms".
+COLUMNS="measure work against median low high rounds ours theirs"
+
+write_result() {
+    local IFS=$'\t'
+    echo "$*" >>"$OUT"
+}
+
 # report WORK AGAINST TARGET OURS THEIRS [RECORDS]: a line of the table.
 # OURS and THEIRS name contenders; RECORDS is how many a transaction has.
 # TARGET may be "-".
@@ -128,7 +142,7 @@ report_times() {
 # report_ratio SIGN ...: "at least the target" times SIGN
 report_ratio() {
     paste "$RESULTS/$5" "$RESULTS/$6" | awk -v sign="$1" -v work="$2" \
-        -v against="$3" -v target="$4" -v records="${7:-1}" '
+        -v against="$3" -v target="$4" -v records="${7:-1}" -v file="$OUT" '
         function sort(a, n,    i, j, x) {
             for (i = 2; i <= n; i++) {
                 x = a[i]
@@ -150,13 +164,18 @@ report_ratio() {
             printf "%-37s %-14s %5.2f (%4.2f..%4.2f) %6s %-6s %9.0f %9.0f\n",
                 work, against, median(ratio, NR), ratio[1], ratio[NR],
                 target, verdict, median(ours, NR), median(theirs, NR)
+            printf "%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%d\t%.0f\t%.0f\n",
+                sign > 0 ? "rate" : "time", work, against,
+                median(ratio, NR), ratio[1], ratio[NR], NR,
+                median(ours, NR), median(theirs, NR) >>file
         }'
 }
 
 # spread WORK AGAINST LIMIT FILE: a line with what was measured, and no ratio;
 # the highest must be below the limit.  LIMIT may be "-".
 spread() {
-    sort -g "$RESULTS/$4" | awk -v work="$1" -v against="$2" -v limit="$3" '
+    sort -g "$RESULTS/$4" | awk -v work="$1" -v against="$2" -v limit="$3" \
+        -v file="$OUT" '
         { a[NR] = $1 }
         END {
             median = (a[int((NR + 1) / 2)] + a[int(NR / 2) + 1]) / 2
@@ -164,6 +183,9 @@ spread() {
                 median < limit ? "spread" : "missed"
             printf "%-37s %-14s %5.1f (%4.1f..%4.1f) %6s %-6s\n",
                 work, against, median, a[1], a[NR], limit, verdict
+            printf "ms\t%s\t%s\t%.1f\t%.1f\t%.1f\t%d\t-\t-\n",
+                work, limit == "-" ? limit : against " " limit, median,
+                a[1], a[NR], NR >>file
         }'
 }
 
@@ -514,18 +536,18 @@ row_lag() {
     END \$\$"
     local query="SELECT count(*), sum(lag)
         FROM generate_series(1, 100) AS i, minikafka.lag('lag ' || i)"
-    local i times
+    local i
+    rm -f "$RESULTS"/*
     # in a session: for the first time, and once more
-    times=$(for ((i = 0; i < ROUNDS; i++)); do
+    for ((i = 0; i < ROUNDS; i++)); do
         server_psql -q -c '\timing on' -c "$query" -c "$query" |
-            sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | paste -sd ' '
-    done)
-    for i in 1 2; do
-        printf '%-37s %-14s %s\n' "lag() of 100 groups, $(numfmt --to=si "$BIG")" \
-            "$([ "$i" = 1 ] && echo 'new session' || echo '< 20 ms')" \
-            "$(cut -d ' ' -f "$i" <<<"$times" | sort -n |
-                sed -n "$(((ROUNDS + 1) / 2))p") ms"
+            sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' >"$RESULTS/times"
+        sed -n 1p "$RESULTS/times" >>"$RESULTS/first"
+        sed -n 2p "$RESULTS/times" >>"$RESULTS/again"
     done
+    spread "ms of lag(), 100 groups, $(numfmt --to=si "$BIG")" \
+        'new session' - first
+    spread '  once more' 'less than' 20 again
 }
 
 # COMMITS transactions, each with a record of its own
@@ -893,6 +915,12 @@ prepare
 
 echo "PostgreSQL $PG_MAJOR, $(nproc) cores; $ROUNDS rounds of" \
     "$SECONDS_PER_ROUND s"
+if [ "$OUT" != /dev/null ]; then
+    echo "# PostgreSQL $PG_MAJOR, $(nproc) processors, $(date +%F): bash" \
+        "bench/run.sh ${ROWS[*]}" >"$OUT"
+    # shellcheck disable=SC2086 # a column each
+    write_result $COLUMNS
+fi
 printf '%-37s %-14s %-19s %5s  %-6s %9s %9s\n' work 'compared with' \
     'ratio (low..high)' target '' 'records/s' 'theirs'
 for row in "${ROWS[@]}"; do
