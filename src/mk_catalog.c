@@ -31,6 +31,7 @@
 #include "mk_clock.h"
 #include "mk_lock.h"
 #include "mk_record.h"
+#include "mk_rows.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum

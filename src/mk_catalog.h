@@ -6,7 +6,9 @@
 #ifndef MK_CATALOG_H
 #define MK_CATALOG_H
 
+#include "access/attnum.h"
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
 
 #include "mk_relation.h"
 

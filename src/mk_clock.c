@@ -36,3 +36,12 @@ mk_clock_interval(const Interval *interval)
 	return (int64) Max(Min(microseconds, MK_CLOCK_MAX_INTERVAL),
 					   -MK_CLOCK_MAX_INTERVAL);
 }
+
+Interval *
+mk_clock_make_interval(int64 microseconds)
+{
+	Interval *interval = palloc0(sizeof(Interval));
+
+	interval->time = microseconds;
+	return interval;
+}

@@ -23,4 +23,7 @@ extern bool mk_clock_is_ahead(TimestampTz time);
 #define MK_CLOCK_MAX_INTERVAL 4e18
 extern int64 mk_clock_interval(const Interval *interval);
 
+/* The interval of so many microseconds, palloc'd. */
+extern Interval *mk_clock_make_interval(int64 microseconds);
+
 #endif /* MK_CLOCK_H */

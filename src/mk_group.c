@@ -42,6 +42,7 @@
 #include "mk_guc.h"
 #include "mk_heartbeat.h"
 #include "mk_lock.h"
+#include "mk_number.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
 #include "mk_role.h"

@@ -28,8 +28,9 @@
 #include "mk_errors.h"
 #include "mk_guc.h"
 #include "mk_inbox.h"
-#include "mk_relation.h"
+#include "mk_number.h"
 #include "mk_role.h"
+#include "mk_rows.h"
 
 typedef enum MkStatement
 {

@@ -10,6 +10,7 @@
 #include "mk_maintenance.h"
 #include "mk_maintenance_state.h"
 #include "mk_maintenance_topic.h"
+#include "mk_number.h"
 #include "mk_step.h"
 #include "mk_topic.h"
 

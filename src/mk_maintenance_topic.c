@@ -20,6 +20,7 @@
 #include "mk_log.h"
 #include "mk_maintenance_topic.h"
 #include "mk_retain.h"
+#include "mk_rows.h"
 #include "mk_stale.h"
 #include "mk_topic.h"
 

@@ -24,7 +24,9 @@
 #include "utils/timestamp.h"
 
 #include "mk_membership.h"
+#include "mk_number.h"
 #include "mk_role.h"
+#include "mk_rows.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum

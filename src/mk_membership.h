@@ -8,6 +8,7 @@
 
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
+#include "storage/itemptr.h"
 
 #include "mk_assignor.h"
 #include "mk_catalog.h"

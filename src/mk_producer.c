@@ -25,8 +25,10 @@
 #include "mk_guc.h"
 #include "mk_lock.h"
 #include "mk_log.h"
+#include "mk_number.h"
 #include "mk_producer.h"
 #include "mk_role.h"
+#include "mk_rows.h"
 #include "mk_topic.h"
 
 /* A transaction's use of a producer. */

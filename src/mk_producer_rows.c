@@ -17,8 +17,8 @@
 #include "utils/timestamp.h"
 
 #include "mk_producer_rows.h"
-#include "mk_relation.h"
 #include "mk_role.h"
+#include "mk_rows.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum

@@ -20,7 +20,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_progress.h"
-#include "mk_relation.h"
+#include "mk_rows.h"
 
 /* Column numbers, as in sql/parts/10_catalog.sql */
 enum

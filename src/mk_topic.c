@@ -30,6 +30,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_murmur2.h"
+#include "mk_number.h"
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_segment.h"

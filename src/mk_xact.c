@@ -45,6 +45,7 @@
 #include "mk_contract.h"
 #include "mk_lock.h"
 #include "mk_log.h"
+#include "mk_number.h"
 #include "mk_stale.h"
 #include "mk_xact.h"
 

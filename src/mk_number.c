@@ -1,0 +1,209 @@
+/*
+ * mk_number.c
+ *		Numbers from the extension's sequences.
+ *
+ * No number comes twice: a sequence that lags behind the rows that bear its
+ * numbers, as after a logical copy, is moved past them first.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "commands/sequence.h"
+#include "miscadmin.h"
+#include "utils/fmgrprotos.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "mk_lock.h"
+#include "mk_number.h"
+#include "mk_rows.h"
+
+/*
+ * Where the numbers of the sequences are: in this column of an index, which is
+ * the first or the second.  Also where what bore a number is gone and rows about
+ * it may be left.  (The members in group_assignment and group_progress are not
+ * looked for: they count only with the group's generation, which never comes
+ * again.)
+ */
+static const struct
+{
+	MkRelation sequence;
+	MkRelation rel;
+	MkRelation index;
+	int column;
+} mk_bearers[] = {
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_TOPIC, MK_REL_TOPIC_PKEY, 1},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, 1},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_SETTLED, MK_REL_SETTLED_IDX, 1},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_ASSIGNMENT, MK_REL_ASSIGNMENT_PKEY, 2},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 2},
+	{MK_REL_TOPIC_ID_SEQ, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 2},
+	{MK_REL_GROUP_NO_SEQ, MK_REL_GROUP, MK_REL_GROUP_NO_KEY, 1},
+	{MK_REL_GROUP_NO_SEQ, MK_REL_GRANT, MK_REL_GRANT_PKEY, 1},
+	{MK_REL_GROUP_NO_SEQ, MK_REL_MEMBER, MK_REL_MEMBER_PKEY, 1},
+	{MK_REL_GROUP_NO_SEQ, MK_REL_ASSIGNMENT, MK_REL_ASSIGNMENT_PKEY, 1},
+	{MK_REL_GROUP_NO_SEQ, MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 1},
+	{MK_REL_MEMBER_NO_SEQ, MK_REL_MEMBER, MK_REL_MEMBER_NO_KEY, 1},
+	{MK_REL_MEMBER_NO_SEQ, MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1},
+	{MK_REL_PRODUCER_ID_SEQ, MK_REL_PRODUCER, MK_REL_PRODUCER_ID_KEY, 1},
+	{MK_REL_PRODUCER_ID_SEQ, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 1},
+	{MK_REL_CONSUMER_NO_SEQ, MK_REL_INBOX_CONSUMER, MK_REL_CONSUMER_NO_KEY, 1},
+	{MK_REL_CONSUMER_NO_SEQ, MK_REL_INBOX, MK_REL_INBOX_PKEY, 1},
+};
+
+static const MkRelation mk_sequences[] = {
+	MK_REL_TOPIC_ID_SEQ, MK_REL_GROUP_NO_SEQ, MK_REL_MEMBER_NO_SEQ,
+	MK_REL_PRODUCER_ID_SEQ, MK_REL_CONSUMER_NO_SEQ};
+
+/* mk_relation_reading() when mk_number_note_use() last looked, 0 if never. */
+static uint64 mk_checked = 0;
+
+/* The last number that a sequence has given, 0 if none. */
+static int32
+mk_number_last(MkRelation sequence)
+{
+	Relation rel = table_open(mk_relation_oid(sequence), AccessShareLock);
+	SysScanDesc scan =
+		systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple tuple = systable_getnext(scan);
+	Form_pg_sequence_data data;
+	int32 last = 0;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		data = (Form_pg_sequence_data) GETSTRUCT(tuple);
+		last = (int32) data->last_value - (data->is_called ? 0 : 1);
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return last;
+}
+
+/*
+ * The greatest number of a sequence that a row bears, 0 if none: of all rows,
+ * also of transactions that are still in progress.  One look for each index.  With
+ * "thorough" also where the number is an index's second column, one for each value
+ * of the first.
+ */
+static int32
+mk_number_greatest(MkRelation sequence, bool thorough)
+{
+	SnapshotData dirty;
+	int32 greatest = 0;
+
+	InitDirtySnapshot(dirty);
+	for (int i = 0; i < (int) lengthof(mk_bearers); i++)
+	{
+		MkRelation rel = mk_bearers[i].rel;
+		MkRelation index = mk_bearers[i].index;
+		int32 found;
+		ListCell *lc;
+
+		if (mk_bearers[i].sequence != sequence)
+			continue;
+		if (mk_bearers[i].column == 1)
+		{
+			if (mk_rows_greatest(rel, index, 0, NULL, &dirty, &found))
+				greatest = Max(greatest, found);
+			continue;
+		}
+		if (!thorough)
+			continue;
+		foreach (lc, mk_rows_values(rel, index, 0, NULL, &dirty))
+		{
+			const int32 first = lfirst_int(lc);
+
+			if (mk_rows_greatest(rel, index, 1, &first, &dirty, &found))
+				greatest = Max(greatest, found);
+		}
+	}
+	return greatest;
+}
+
+/* Moves a sequence, as its owner: the user has no right to. */
+static void
+mk_number_set_last(MkRelation sequence, int32 last)
+{
+	Oid relid = mk_relation_oid(sequence);
+	Relation rel = relation_open(relid, AccessShareLock);
+	Oid user;
+	int context;
+
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(rel->rd_rel->relowner,
+						   context | SECURITY_LOCAL_USERID_CHANGE);
+	relation_close(rel, AccessShareLock);
+	(void) DirectFunctionCall2(setval_oid, ObjectIdGetDatum(relid),
+							   Int64GetDatum(last));
+	SetUserIdAndSecContext(user, context);
+}
+
+/*
+ * A session that has a number, and whose row is not there yet, has it from the
+ * sequence, which moves forward only: others get later ones.  The lock is for
+ * that: between the look at a sequence and moving it, nobody else takes a number.
+ * A thorough look is for a sequence that begins, or lags: else the rows that it is
+ * for have gone with what bore the number.
+ */
+int32
+mk_number_next(MkRelation sequence)
+{
+	Oid relid = mk_relation_oid(sequence);
+	int32 greatest;
+	int32 next;
+
+	mk_lock_numbers(sequence);
+	next = (int32) nextval_internal(relid, false);
+	greatest = mk_number_greatest(sequence, false);
+	if (next == 1 || next <= greatest)
+		greatest = mk_number_greatest(sequence, true);
+	if (next <= greatest)
+	{
+		mk_number_set_last(sequence, greatest);
+		next = (int32) nextval_internal(relid, false);
+	}
+	mk_lock_numbers_release(sequence);
+	return next;
+}
+
+bool
+mk_number_is_unset(void)
+{
+	bool borne = false;
+
+	for (int i = 0; i < (int) lengthof(mk_sequences); i++)
+	{
+		if (mk_number_last(mk_sequences[i]) > 0)
+			return false;
+		borne = borne || mk_number_greatest(mk_sequences[i], true) > 0;
+	}
+	return borne;
+}
+
+void
+mk_number_note_use(void)
+{
+	uint64 reading = mk_relation_reading();
+
+	if (likely(mk_checked == reading))
+		return;
+	/* one look, where there are topics that were made here */
+	if (mk_number_last(MK_REL_TOPIC_ID_SEQ) == 0 && mk_number_is_unset())
+		for (int i = 0; i < (int) lengthof(mk_sequences); i++)
+		{
+			MkRelation sequence = mk_sequences[i];
+			int32 greatest;
+
+			mk_lock_numbers(sequence);
+			greatest = mk_number_greatest(sequence, true);
+			if (greatest > mk_number_last(sequence))
+				mk_number_set_last(sequence, greatest);
+			mk_lock_numbers_release(sequence);
+		}
+	mk_checked = reading;
+}
