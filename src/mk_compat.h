@@ -18,6 +18,7 @@
 #include "storage/procarray.h"
 #include "storage/sinvaladt.h"
 #include "utils/acl.h"
+#include "utils/wait_event.h"
 
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -187,6 +188,24 @@ mk_json_lex_context(char *json, int length, int encoding)
 #else
 	return makeJsonLexContextCstringLen(json, length, encoding, true);
 #endif
+}
+
+/*
+ * The wait event that pg_stat_activity shows while a process waits: of this name,
+ * or up to 16 one for all extensions.  *event keeps it, and is 0 at first.
+ */
+static inline uint32
+mk_wait_event(const char *name, uint32 *event)
+{
+	if (*event == 0)
+	{
+#if PG_VERSION_NUM >= 170000
+		*event = WaitEventExtensionNew(name);
+#else
+		*event = PG_WAIT_EXTENSION;
+#endif
+	}
+	return *event;
 }
 
 /* The number of this process, below MaxBackends. */

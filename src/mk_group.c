@@ -49,6 +49,7 @@
 #include "mk_sign.h"
 #include "mk_topic.h"
 #include "mk_undone.h"
+#include "mk_wakeup.h"
 #include "mk_xact.h"
 
 /* Heartbeats are written when they are older than this part of a timeout. */
@@ -1416,7 +1417,7 @@ mk_group_finish(void *deferred)
 	mk_membership_put_group(c.group);
 	foreach (lc, d->actions)
 		mk_change_tell(&c, lfirst(lc));
-	mk_xact_wake(mk_wakeup_group(c.group->group_no));
+	mk_wakeup_at_end(mk_wakeup_group(c.group->group_no));
 }
 
 /* ---------------------------------------------------------------------------

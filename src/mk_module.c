@@ -13,6 +13,7 @@
 #include "mk_membership.h"
 #include "mk_relation.h"
 #include "mk_segment.h"
+#include "mk_shmem.h"
 #include "mk_wakeup.h"
 #include "mk_worker.h"
 #include "mk_xact.h"
@@ -25,6 +26,7 @@ void
 _PG_init(void)
 {
 	mk_guc_init();
+	mk_shmem_init();
 	mk_relation_init();
 	mk_catalog_init();
 	mk_contract_init();

@@ -25,8 +25,8 @@
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
+#include "mk_compat.h"
 #include "mk_consumer.h"
 #include "mk_errors.h"
 #include "mk_poll.h"
@@ -314,6 +314,7 @@ mk_look(MkLook *look, Snapshot snapshot)
 bool
 mk_poll_sleep(int *round, TimestampTz until)
 {
+	static uint32 wait_event = 0;
 	long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
 	long delay = mk_wakeup_is_on()
 		? MK_WOKEN_SLEEP_MS
@@ -322,9 +323,9 @@ mk_poll_sleep(int *round, TimestampTz until)
 	if (left <= 0)
 		return false;
 	if (!mk_wakeup_take())
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 Min(delay, left), PG_WAIT_EXTENSION);
+		(void) WaitLatch(
+			MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+			Min(delay, left), mk_wait_event("MinikafkaRecords", &wait_event));
 	ResetLatch(MyLatch);
 	(void) mk_wakeup_take();
 	CHECK_FOR_INTERRUPTS();

@@ -21,9 +21,11 @@
 #include "storage/ipc.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
-#include "storage/shmem.h"
+#include "utils/memutils.h"
 
+#include "mk_array.h"
 #include "mk_compat.h"
+#include "mk_shmem.h"
 #include "mk_wakeup.h"
 
 /* Who listens to more is woken by all. */
@@ -48,8 +50,9 @@ typedef struct MkWakeup
 static MkWakeup *mk_wakeup = NULL;
 static bool mk_listening = false;
 
-static shmem_request_hook_type mk_next_request = NULL;
-static shmem_startup_hook_type mk_next_startup = NULL;
+/* The channels to notify when the transaction ends; in its memory. */
+static int mk_npending = 0;
+static MkChannel *mk_pending = NULL;
 
 static Size
 mk_wakeup_size(void)
@@ -59,41 +62,38 @@ mk_wakeup_size(void)
 }
 
 static void
-mk_wakeup_request(void)
+mk_wakeup_attach(void *memory, bool is_new)
 {
-	if (mk_next_request != NULL)
-		mk_next_request();
-	RequestAddinShmemSpace(mk_wakeup_size());
-}
-
-static void
-mk_wakeup_startup(void)
-{
-	bool found;
-
-	if (mk_next_startup != NULL)
-		mk_next_startup();
-	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	mk_wakeup =
-		ShmemInitStruct("minikafka listeners", mk_wakeup_size(), &found);
-	if (!found)
+	mk_wakeup = memory;
+	if (is_new)
 	{
 		memset(mk_wakeup, 0, mk_wakeup_size());
 		pg_atomic_init_u32(&mk_wakeup->listeners, 0);
 		pg_atomic_init_u32(&mk_wakeup->nslots, 0);
 	}
-	LWLockRelease(AddinShmemInitLock);
 }
+
+/* After a failure too: what came after its records can be read now. */
+static void
+mk_wakeup_transaction_end(void)
+{
+	for (int i = 0; i < mk_npending; i++)
+		mk_wakeup_notify(mk_pending[i]);
+	mk_npending = 0;
+	mk_pending = NULL;
+}
+
+static const MkShmemUser mk_wakeup_user = {
+	.name = "minikafka listeners",
+	.size = mk_wakeup_size,
+	.attach = mk_wakeup_attach,
+	.transaction_end = mk_wakeup_transaction_end,
+};
 
 void
 mk_wakeup_init(void)
 {
-	if (!process_shared_preload_libraries_in_progress)
-		return;
-	mk_next_request = shmem_request_hook;
-	shmem_request_hook = mk_wakeup_request;
-	mk_next_startup = shmem_startup_hook;
-	shmem_startup_hook = mk_wakeup_startup;
+	mk_shmem_add(&mk_wakeup_user);
 }
 
 bool
@@ -224,4 +224,14 @@ mk_wakeup_notify(MkChannel channel)
 		slot->notified = true;
 		SetLatch(&GetPGProcByNumber(i)->procLatch);
 	}
+}
+
+void
+mk_wakeup_at_end(MkChannel channel)
+{
+	if (mk_wakeup == NULL)
+		return;
+	mk_pending = mk_array_grow(TopTransactionContext, mk_pending, mk_npending,
+							   sizeof(MkChannel));
+	mk_pending[mk_npending++] = channel;
 }

@@ -8,7 +8,7 @@
 #ifndef MK_WAKEUP_H
 #define MK_WAKEUP_H
 
-/* To be called once, in _PG_init. */
+/* To be called once, in _PG_init, after mk_shmem_init. */
 extern void mk_wakeup_init(void);
 
 /* Whether sessions are woken. */
@@ -45,5 +45,8 @@ extern void mk_wakeup_stop(void);
  * after what they wait for is visible to all; cannot fail.
  */
 extern void mk_wakeup_notify(MkChannel channel);
+
+/* The same when the transaction has ended, however it does. */
+extern void mk_wakeup_at_end(MkChannel channel);
 
 #endif /* MK_WAKEUP_H */

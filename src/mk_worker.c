@@ -33,8 +33,8 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
-#include "utils/wait_event.h"
 
+#include "mk_compat.h"
 #include "mk_guc.h"
 #include "mk_maintenance.h"
 #include "mk_worker.h"
@@ -217,6 +217,7 @@ minikafka_launcher_main(Datum arg)
 	List *due = NIL;
 	TimestampTz next = 0;
 	bool report = true;
+	uint32 wait_event = 0;
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
@@ -272,9 +273,9 @@ minikafka_launcher_main(Datum arg)
 		else
 			mk_start_workers(&due, &workers);
 		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), next);
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 Max(left, 1), PG_WAIT_EXTENSION);
+		(void) WaitLatch(
+			MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+			Max(left, 1), mk_wait_event("MinikafkaLauncher", &wait_event));
 		ResetLatch(MyLatch);
 	}
 	/* so that it is started again, but for a shutdown */

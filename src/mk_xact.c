@@ -41,12 +41,14 @@
 #include "utils/snapmgr.h"
 #include "utils/tuplestore.h"
 
+#include "mk_array.h"
 #include "mk_clock.h"
 #include "mk_contract.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_number.h"
 #include "mk_stale.h"
+#include "mk_wakeup.h"
 #include "mk_xact.h"
 
 /* Reading back the buffer: at most so many bytes a batch, and one record. */
@@ -136,7 +138,6 @@ typedef struct MkPending
 {
 	MkLevel *level;
 	int nparts;
-	int parts_room;
 	MkPartitionSends *parts;
 	List *touched; /* of MkTouched */
 	MkTouched *last_touched;
@@ -149,26 +150,18 @@ typedef struct MkPending
 	bool buffer_failed; /* an error came while it was written */
 	int64 nrecords; /* in the buffer, with the void ones */
 	int nvoid;
-	int void_room;
 	MkRange *voids; /* ascending */
 	bool is_reading; /* from mk_xact_is_same on, where that has come to: */
 	MkReader reader;
 
 	int ndeferred;
-	int deferred_room;
 	MkDeferred *deferred;
 	HTAB *last_deferred; /* of MkLastDeferred */
 
 	int nbatches;
-	int batches_room;
 	MkSequencedBatch **batches;
 
-	int nwakes;
-	int wakes_room;
-	MkChannel *wakes;
-
 	int nsent;
-	int sent_room;
 	MkSent *sent; /* in TopMemoryContext */
 } MkPending;
 
@@ -240,21 +233,6 @@ mk_xact_pending(void)
 	return p;
 }
 
-/* Room for n more, in an array of the transaction's. */
-static void *
-mk_grow(void *array, int n, int *room, Size size)
-{
-	int grown = Max(8, 2 * n);
-
-	if (n < *room)
-		return array;
-	array = array == NULL
-		? MemoryContextAlloc(TopTransactionContext, grown * size)
-		: repalloc_huge(array, grown * size);
-	*room = grown; /* not if that has failed */
-	return array;
-}
-
 /* The last deferred action of a key, made if there is none and "make". */
 static MkLastDeferred *
 mk_xact_last_deferred(MkPending *p, const MkDeferredKey *key, bool make)
@@ -308,8 +286,8 @@ mk_xact_defer(const MkDeferredKind *kind, void *action)
 		p->deferred[i].action = action;
 		return;
 	}
-	p->deferred = mk_grow(p->deferred, p->ndeferred, &p->deferred_room,
-						  sizeof(MkDeferred));
+	p->deferred = mk_array_grow(TopTransactionContext, p->deferred,
+								p->ndeferred, sizeof(MkDeferred));
 	p->deferred[p->ndeferred].key = key;
 	p->deferred[p->ndeferred].action = action;
 	p->deferred[p->ndeferred].before = last->last;
@@ -377,8 +355,8 @@ mk_xact_part(MkPending *p, MkTopic *topic, int32 partition)
 	if (likely(t->part[partition] >= 0))
 		return t->part[partition];
 
-	p->parts =
-		mk_grow(p->parts, p->nparts, &p->parts_room, sizeof(MkPartitionSends));
+	p->parts = mk_array_grow(TopTransactionContext, p->parts, p->nparts,
+							 sizeof(MkPartitionSends));
 	part = &p->parts[p->nparts];
 	memset(part, 0, sizeof(*part));
 	part->topic = topic;
@@ -432,8 +410,8 @@ mk_xact_check_buffer(MkPending *p)
 static void
 mk_xact_add_batch(MkPending *p, MkSequencedBatch *batch, int part)
 {
-	p->batches = mk_grow(p->batches, p->nbatches, &p->batches_room,
-						 sizeof(MkSequencedBatch *));
+	p->batches = mk_array_grow(TopTransactionContext, p->batches, p->nbatches,
+							   sizeof(MkSequencedBatch *));
 	batch->index = p->nbatches;
 	batch->part = part;
 	p->batches[p->nbatches++] = batch;
@@ -612,7 +590,7 @@ mk_xact_put(MkTopic *topic, int32 partition, const MkRecord *record,
 
 	if (unlikely(part >= level->ncounts))
 	{
-		int n = p->parts_room;
+		int n = Max(8, 2 * part);
 
 		level->counts = level->counts == NULL
 			? MemoryContextAlloc(TopTransactionContext, n * sizeof(int64))
@@ -776,8 +754,8 @@ mk_xact_drop_level(MkPending *p)
 			p->voids[p->nvoid - 1].end = p->nrecords;
 		else
 		{
-			p->voids =
-				mk_grow(p->voids, p->nvoid, &p->void_room, sizeof(MkRange));
+			p->voids = mk_array_grow(TopTransactionContext, p->voids, p->nvoid,
+									 sizeof(MkRange));
 			p->voids[p->nvoid].first = level->first_record;
 			p->voids[p->nvoid].end = p->nrecords;
 			p->nvoid++;
@@ -1070,32 +1048,14 @@ mk_xact_write_records(MkPending *p, MkPartitionSends **parts, int nparts)
 }
 
 void
-mk_xact_wake(MkChannel channel)
-{
-	MkPending *p;
-
-	if (!mk_wakeup_is_on())
-		return;
-	p = mk_xact_pending();
-	p->wakes = mk_grow(p->wakes, p->nwakes, &p->wakes_room, sizeof(MkChannel));
-	p->wakes[p->nwakes++] = channel;
-}
-
-void
 mk_xact_add_sent(const NameData *topic, int32 partition, int64 base_offset,
 				 int64 records)
 {
 	MkPending *p = mk_pending;
 	MkSent *sent;
 
-	if (p->nsent == p->sent_room)
-	{
-		p->sent_room = Max(4, 2 * p->nsent);
-		p->sent = p->sent == NULL
-			? MemoryContextAlloc(TopMemoryContext,
-								 p->sent_room * sizeof(MkSent))
-			: repalloc_huge(p->sent, p->sent_room * sizeof(MkSent));
-	}
+	p->sent =
+		mk_array_grow(TopMemoryContext, p->sent, p->nsent, sizeof(MkSent));
 	sent = &p->sent[p->nsent++];
 	sent->topic = *topic;
 	sent->partition = partition;
@@ -1189,7 +1149,7 @@ mk_xact_commit_records(MkPending *p)
 						 parts[i]->tail.next_offset, parts[i]->records);
 
 	for (int i = 0; i < nparts; i++)
-		mk_xact_wake(
+		mk_wakeup_at_end(
 			mk_wakeup_partition(parts[i]->topic_id, parts[i]->partition));
 
 	/* pass 3 */
@@ -1294,14 +1254,6 @@ mk_xact_pre_prepare(MkPending *p)
 		tuplestore_end(p->buffer);
 }
 
-/* Where the transaction failed, what came after its records can be read now. */
-static void
-mk_xact_wake_all(const MkPending *p)
-{
-	for (int i = 0; p != NULL && i < p->nwakes; i++)
-		mk_wakeup_notify(p->wakes[i]);
-}
-
 static void
 mk_xact_callback(XactEvent event, void *arg)
 {
@@ -1330,7 +1282,6 @@ mk_xact_callback(XactEvent event, void *arg)
 			for (int i = 0; p != NULL && i < p->ndeferred; i++)
 				if (p->deferred[i].key.kind->done != NULL)
 					p->deferred[i].key.kind->done(p->deferred[i].action);
-			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;
 			break;
@@ -1339,7 +1290,6 @@ mk_xact_callback(XactEvent event, void *arg)
 				pfree(p->sent);
 			if (p != NULL)
 				mk_xact_undo_deferred(p, 0);
-			mk_xact_wake_all(p);
 			mk_pending = NULL;
 			mk_committing = false;
 			break;

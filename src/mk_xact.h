@@ -7,7 +7,6 @@
 
 #include "mk_catalog.h"
 #include "mk_log.h"
-#include "mk_wakeup.h"
 
 /* To be called once, in _PG_init. */
 extern void mk_xact_init(void);
@@ -101,12 +100,6 @@ extern const MkSent *mk_xact_last_sent(int *n);
 /* Adds to it, while committing. */
 extern void mk_xact_add_sent(const NameData *topic, int32 partition,
 							 int64 base_offset, int64 records);
-
-/*
- * Notes that who listens to the channel is to be woken when the transaction has
- * ended, however it does.
- */
-extern void mk_xact_wake(MkChannel channel);
 
 /* ---------------------------------------------------------------------------
  * Notes: whatever else is to be done at commit

@@ -40,7 +40,7 @@ sub start_wait
 
 	start_query($client, sprintf $waits{$how}, $group, $member);
 	$node->poll_query_until('postgres',
-		"SELECT wait_event = 'Extension' FROM pg_stat_activity
+		"SELECT wait_event_type = 'Extension' FROM pg_stat_activity
 		WHERE pid = $pid{$client}") or die;
 	return;
 }

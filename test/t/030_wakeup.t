@@ -67,7 +67,7 @@ sub wait_waiting
 	my ($pid, $where) = @_;
 
 	($where // $node)->poll_query_until('postgres',
-		"SELECT wait_event = 'Extension' FROM pg_stat_activity
+		"SELECT wait_event_type = 'Extension' FROM pg_stat_activity
 		WHERE pid = $pid") or die;
 	return;
 }
@@ -845,7 +845,7 @@ END \$\$;
 			FROM minikafka.topics WHERE topic NOT LIKE 'ring\_%'}),
 		'ring: a thousand topics');
 	my $all_wait = qq{SELECT count(*) = $groups FROM pg_stat_activity
-		WHERE wait_event = 'Extension' AND query LIKE '%take_part%'};
+		WHERE wait_event_type = 'Extension' AND query LIKE '%take_part%'};
 	my $many = start_pgbench($node,
 		{ 'part' => 'CALL take_part(:client_id);' },
 		"-c$groups", '-j2', '-t1');
