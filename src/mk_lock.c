@@ -17,25 +17,6 @@
 #include "mk_compat.h"
 #include "mk_lock.h"
 
-typedef enum MkLockKind
-{
-	MK_LOCK_SEQUENCE = 0x4D40,
-	MK_LOCK_IN_FLIGHT,
-	MK_LOCK_MAKER,
-	MK_LOCK_CHANGING,
-	MK_LOCK_TOPIC,
-	MK_LOCK_LOG_START,
-	MK_LOCK_TOPIC_NAME,
-	MK_LOCK_GROUP,
-	MK_LOCK_GROUP_PARTITION,
-	MK_LOCK_MEMBER,
-	MK_LOCK_MEMBER_POLLED,
-	MK_LOCK_PRODUCER,
-	MK_LOCK_CLEANING,
-	MK_LOCK_MEMBER_SEEN,
-	MK_LOCK_NUMBERS
-} MkLockKind;
-
 /*
  * Before it sleeps in the lock manager, a committer tries again and again: for
  * as long as another needs to write a few records, spinning, and then with
@@ -388,3 +369,110 @@ mk_lock_setting(int64 needed)
 {
 	return needed / mk_lock_backends() + 1;
 }
+
+#ifdef USE_ASSERT_CHECKING
+
+static bool
+mk_is_mine(MkLockKind kind, uint32 a, uint32 b, LOCKMODE mode)
+{
+	LOCKTAG tag = mk_tag(kind, a, b);
+
+	return mk_lock_held_by_me(&tag, mode);
+}
+
+static bool
+mk_hash_is_mine(MkLockKind kind, uint64 hash, LOCKMODE mode)
+{
+	return mk_is_mine(kind, (uint32) (hash >> 32), (uint32) hash, mode);
+}
+
+bool
+mk_lock_sequence_is_mine(int32 topic_id, int32 partition)
+{
+	return mk_is_mine(MK_LOCK_SEQUENCE, topic_id, partition,
+					  ShareUpdateExclusiveLock);
+}
+
+bool
+mk_lock_in_flight_is_mine(int32 topic_id, int32 partition)
+{
+	return mk_is_mine(MK_LOCK_IN_FLIGHT, topic_id, partition, RowExclusiveLock);
+}
+
+bool
+mk_lock_maker_is_mine(int32 topic_id, int32 partition)
+{
+	return mk_is_mine(MK_LOCK_MAKER, topic_id, partition, ExclusiveLock);
+}
+
+bool
+mk_lock_changing_is_mine(int32 topic_id, int32 partition)
+{
+	return mk_is_mine(MK_LOCK_CHANGING, topic_id, partition, AccessShareLock);
+}
+
+bool
+mk_lock_topic_in_use_is_mine(int32 topic_id)
+{
+	return mk_is_mine(MK_LOCK_TOPIC, topic_id, 0, RowShareLock);
+}
+
+bool
+mk_lock_topic_drop_is_mine(int32 topic_id)
+{
+	return mk_is_mine(MK_LOCK_TOPIC, topic_id, 0, ExclusiveLock);
+}
+
+bool
+mk_lock_log_start_is_mine(int32 topic_id, int32 partition)
+{
+	return mk_is_mine(MK_LOCK_LOG_START, topic_id, partition, ExclusiveLock);
+}
+
+bool
+mk_lock_topic_name_is_mine(const char *name)
+{
+	return mk_hash_is_mine(MK_LOCK_TOPIC_NAME, mk_hash(name, strlen(name), 0),
+						   ExclusiveLock);
+}
+
+bool
+mk_lock_group_is_mine(const char *name, bool exclusive)
+{
+	uint64 hash = mk_lock_group_tag(name);
+
+	return mk_hash_is_mine(MK_LOCK_GROUP, hash, mk_group_mode(true)) ||
+		(!exclusive &&
+		 mk_hash_is_mine(MK_LOCK_GROUP, hash, mk_group_mode(false)));
+}
+
+bool
+mk_lock_group_partition_is_mine(const char *group_id, int32 topic_id,
+								int32 partition)
+{
+	return mk_hash_is_mine(
+		MK_LOCK_GROUP_PARTITION,
+		mk_lock_group_partition_tag(group_id, topic_id, partition),
+		ExclusiveLock);
+}
+
+bool
+mk_lock_member_is_mine(int32 member_no)
+{
+	return mk_is_mine(MK_LOCK_MEMBER, member_no, 0, AccessShareLock);
+}
+
+bool
+mk_lock_producer_is_mine(const char *name)
+{
+	return mk_hash_is_mine(MK_LOCK_PRODUCER, mk_lock_producer_tag(name),
+						   ExclusiveLock);
+}
+
+bool
+mk_lock_cleaning_is_mine(int32 topic_id, int32 partition)
+{
+	return mk_is_mine(MK_LOCK_CLEANING, topic_id, partition, ExclusiveLock);
+}
+
+#endif /* USE_ASSERT_CHECKING */

@@ -26,6 +26,50 @@
 #include "access/transam.h"
 
 /*
+ * The kinds of locks: the number of each, which pg_locks shows as objsubid, and
+ * what a holder of it does, as doc/operations.md says it.  Numbers are only ever
+ * added, at the end: that of a kind must be the same in all versions of the
+ * library that a server may run, and in the view minikafka.group_members.
+ * test/locks.sh compares them.
+ */
+typedef enum MkLockKind
+{
+	/* is writing records, or has called append(): the sequencing lock */
+	MK_LOCK_SEQUENCE = 19776,
+	/* has records in flight */
+	MK_LOCK_IN_FLIGHT = 19777,
+	/* is creating a segment */
+	MK_LOCK_MAKER = 19778,
+	/* is changing catalog rows of the partition */
+	MK_LOCK_CHANGING = 19779,
+	/* is writing other rows about the topic; or is dropping it */
+	MK_LOCK_TOPIC = 19780,
+	/* is moving the log start */
+	MK_LOCK_LOG_START = 19781,
+	/* is creating a topic */
+	MK_LOCK_TOPIC_NAME = 19782,
+	/* is committing in a group; or is changing or creating it */
+	MK_LOCK_GROUP = 19783,
+	/* is committing an offset or a position */
+	MK_LOCK_GROUP_PARTITION = 19784,
+	/* has polled or committed for a member */
+	MK_LOCK_MEMBER = 19785,
+	/*
+	 * has polled for a member at that time, which its heartbeats do not show;
+	 * the session keeps it when the transaction rolls back
+	 */
+	MK_LOCK_MEMBER_POLLED = 19786,
+	/* is committing for a producer, or has called append() for it */
+	MK_LOCK_PRODUCER = 19787,
+	/* is removing records of the partition: retention, compaction */
+	MK_LOCK_CLEANING = 19788,
+	/* as 19786, for calls of a member other than poll() */
+	MK_LOCK_MEMBER_SEEN = 19789,
+	/* is taking a number from a sequence, for that moment */
+	MK_LOCK_NUMBERS = 19790
+} MkLockKind;
+
+/*
  * "I am sequencing": held while records are given offsets and written.  Self
  * exclusive.  Tries for a short while before it sleeps in the lock manager.
  */
@@ -141,5 +185,26 @@ extern int64 mk_lock_setting(int64 needed);
 
 /* "I am removing records of this partition", in a step: waits, or only tries. */
 extern bool mk_lock_cleaning(int32 topic_id, int32 partition, bool wait);
+
+/*
+ * Whether this transaction (or for a sign, this session) holds a lock: for
+ * Assert only.  Of a group, the exclusive lock counts as the shared one too.
+ */
+#ifdef USE_ASSERT_CHECKING
+extern bool mk_lock_sequence_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_in_flight_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_maker_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_changing_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_topic_in_use_is_mine(int32 topic_id);
+extern bool mk_lock_topic_drop_is_mine(int32 topic_id);
+extern bool mk_lock_log_start_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_topic_name_is_mine(const char *name);
+extern bool mk_lock_group_is_mine(const char *name, bool exclusive);
+extern bool mk_lock_group_partition_is_mine(const char *group_id,
+											int32 topic_id, int32 partition);
+extern bool mk_lock_member_is_mine(int32 member_no);
+extern bool mk_lock_producer_is_mine(const char *name);
+extern bool mk_lock_cleaning_is_mine(int32 topic_id, int32 partition);
+#endif
 
 #endif /* MK_LOCK_H */

@@ -108,7 +108,7 @@ SELECT g.group_id,
 	h.polled AS last_poll,
 	EXISTS (
 		SELECT FROM pg_catalog.pg_locks l
-		WHERE l.locktype = 'advisory' AND l.objsubid = 19785
+		WHERE l.locktype = 'advisory' AND l.objsubid = 19785 -- MK_LOCK_MEMBER
 			AND l.classid = m.member_no::oid
 			AND l.database = (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database())) AS in_transaction,
 	m.joined_at,
