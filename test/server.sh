@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 #
 # Builds and installs minikafka from a copy of this checkout and runs a
-# private server with it.  Sourced by test/run.sh, bench/run.sh and
-# examples/demo.sh:
+# private server with it.  Sourced by test/run.sh, bench/run.sh, and the scripts
+# in examples/:
 #
 #   . "$(dirname "$0")/../test/server.sh"
 #   server_packages [PACKAGE ...]   installs what is missing; finds PostgreSQL
@@ -11,6 +11,8 @@
 #   server_start ['NAME = VALUE' ...]   more lines for postgresql.conf
 #   server_psql -c 'CREATE EXTENSION minikafka'
 #   server_stop
+#   server_detach                   leaves all this in place when the script ends
+#   server_attach FOLDER            finds it again, from another script
 #
 # A caller may start the server again, with other settings and the same data.
 # Stopping it and removing the temporary folder at exit is seen to here.
@@ -23,7 +25,8 @@
 #   PGHOST PGPORT PGUSER PGDATABASE   exported: any client finds the server
 #
 # Environment: PG_CONFIG chooses an installation of PostgreSQL (its packages
-# are then the caller's affair); KEEP=1 keeps the temporary folder.
+# are then the caller's affair); KEEP=1 keeps the temporary folder; INSTALLED=1
+# does not build and install minikafka: it is there.
 #
 # Works as root, or as a user who has sudo.  PostgreSQL refuses to run as
 # root, so root's commands run as the user "postgres": see as_user.
@@ -167,6 +170,7 @@ server_copy() {
 
 # server_build MAKE_OPTION ...
 server_build() {
+    if [ -n "${INSTALLED:-}" ]; then return; fi
     as_user make -s -j "$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"
     local become=as_root
     # who owns the installation needs nobody else
@@ -217,6 +221,19 @@ server_stop() {
 # server_psql ARGUMENT ...: runs in SERVER_BUILD and stops at the first error
 server_psql() {
     as_user "$PG_BINDIR/psql" -X -v ON_ERROR_STOP=1 "$@"
+}
+
+# The caller says where the server is, and how to stop it.
+server_detach() {
+    trap - EXIT INT HUP TERM
+}
+
+# server_attach FOLDER: SERVER_DIR of the script that has called server_detach.
+# PG_BINDIR is for the caller to restore.
+server_attach() {
+    SERVER_DIR=$1
+    SERVER_BUILD=$SERVER_DIR/build
+    SERVER_LOG=$SERVER_DIR/server.log
 }
 
 server_cleanup() {
