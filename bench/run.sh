@@ -1,41 +1,40 @@
 #!/usr/bin/env bash
 #
-# bash bench/run.sh [ROW ...]: compares minikafka with what one would write
-# without it, on a private server in a temporary folder, with fsync on.
+# bash bench/run.sh [ROW ...]: compares minikafka with the plain SQL that you
+# would write instead, on a private server in a temporary folder, with fsync on.
 #
-# The rows: send, batch, async, fetch, size, snapshot, consume, members, lag,
-# commits, numbered, appended, outbox, compaction, retention, wake, waiters;
-# all of them where none is given.
+# The rows are send, batch, async, fetch, size, snapshot, consume, members, lag,
+# commits, numbered, appended, outbox, compaction, retention, wake, and waiters.
+# Without an argument the script measures all of them.
 #
-#   ROUNDS=7              rounds, five at least for figures that count
+#   ROUNDS=7              rounds; use five or more for figures that you publish
 #   SECONDS_PER_ROUND=2   how long each contender runs in a round
 #   BIG=10000000          records of the big topic in "size"
 #   SMALL=100000          records of the small one
 #   PINNED=1000000        records sent under the old snapshot in "snapshot"
 #   WAITING=1000000       records that wait for the consumers in "consume"
-#   COMMITS=200000        of offsets under the old snapshot in "commits"
+#   COMMITS=200000        offset commits under the old snapshot in "commits"
 #   APPENDED=1000000      sequences under the old snapshot in "appended"
-#   COMPACTED=1000000     records in "compaction", of a tenth as many keys
+#   COMPACTED=1000000     records in "compaction", with a tenth as many keys
 #   RETAINED=10000000     records in "retention", in 10 segments
 #   WOKEN=1000            records in a round of "wake"
-#   PRELOAD=1             0: without shared_preload_libraries in the last two
+#   PRELOAD=1             0: no shared_preload_libraries in "wake" and "waiters"
 #   SHARED_BUFFERS=512MB  the server's cache
-#   PG_CONFIG=/path       use that PostgreSQL (PgQ is left out if not in it)
+#   PG_CONFIG=/path       use that PostgreSQL; without PgQ if it has none
 #   KEEP=1                keep the temporary folder
-#   OUT=bench/results.txt write the results to that file too, in columns that
-#                         tabs separate; bench/chart.py draws doc/benchmarks.svg
-#                         from it
+#   OUT=bench/results.txt also write the results to that file, as columns
+#                         separated by tabs; bench/chart.py draws
+#                         doc/benchmarks.svg from it
 #
-# The contenders of a row take turns, in changing order, so what disturbs the
-# machine disturbs all of them.  A ratio is taken within a round; the table
-# shows the median of the rounds and, in parentheses, the lowest and the
-# highest.  A target is "met" by the median, or lies within the "spread", or is
-# "missed" when even the highest is below it.  The figures in records a second
-# are medians too.
+# The contenders of a row take turns, in changing order, so whatever disturbs
+# the machine disturbs all of them.  Each ratio is taken within a round.  The
+# table shows the median of the rounds and, in parentheses, the lowest and the
+# highest.  A target is "met" if the median reaches it, "spread" if only the
+# highest does, and "missed" otherwise.  The records per second are medians too.
 #
-# All of it takes about 40 minutes; with ROUNDS=3 SECONDS_PER_ROUND=1
-# BIG=1000000 PINNED=100000 WAITING=200000 COMMITS=20000 COMPACTED=100000
-# RETAINED=1000000 WOKEN=100 about seven.
+# All rows take about 40 minutes.  They take about seven with ROUNDS=3
+# SECONDS_PER_ROUND=1 BIG=1000000 PINNED=100000 WAITING=200000 COMMITS=20000
+# COMPACTED=100000 RETAINED=1000000 WOKEN=100.
 
 set -euo pipefail
 # shellcheck source=test/server.sh
@@ -58,7 +57,7 @@ OUT=$(realpath -m "${OUT:-/dev/null}")
 ROWS=(send batch async fetch size snapshot consume members lag commits
     numbered appended outbox compaction retention wake waiters)
 
-# 200 bytes that bytea takes as they are
+# 200 bytes that are the same as text and as bytea
 VALUE=$(printf '0123456789%.0s' {1..20})
 
 # ---------------------------------------------------------------------------
@@ -82,8 +81,8 @@ run() {
     sed -n 's/^tps = \([0-9.]*\).*/\1/p' <<<"$output"
 }
 
-# run_simple SCRIPT OPTION ...: the same for one client, where names are
-# variables; at least a transaction
+# run_simple SCRIPT OPTION ...: the same for one client and two transactions, in
+# simple mode, so that variables can stand for names
 run_simple() {
     local script=$1
     shift
@@ -91,8 +90,8 @@ run_simple() {
         sed -n 's/^tps = \([0-9.]*\).*/\1/p'
 }
 
-# round NUMBER COMMAND ...: runs commands, each in a string that begins with
-# the name of its contender.  What they print is noted under that name.
+# round NUMBER COMMAND ...: runs the commands.  Each is a string that begins with
+# the name of its contender; its output goes to the contender's file.
 round() {
     local number=$1 order=() i command
     shift
@@ -116,9 +115,9 @@ compete() {
     done
 }
 
-# write_result FIELD ...: a line of the file of results, which has these columns.
-# What is compared is a "rate" (records a second) or a "time", or it is no ratio
-# but milliseconds, "ms".
+# write_result FIELD ...: writes a line to the file of results, which has these
+# columns.  The measure is a ratio of rates (records per second, "rate"), a ratio
+# of times ("time"), or a number of milliseconds ("ms").
 COLUMNS="measure work against median low high rounds ours theirs"
 
 write_result() {
@@ -126,20 +125,20 @@ write_result() {
     echo "$*" >>"$OUT"
 }
 
-# report WORK AGAINST TARGET OURS THEIRS [RECORDS]: a line of the table.
-# OURS and THEIRS name contenders; RECORDS is how many a transaction has.
+# report WORK AGAINST TARGET OURS THEIRS [RECORDS]: prints a line of the table.
+# OURS and THEIRS are contenders, RECORDS the number of records per transaction.
 # TARGET may be "-".
 report() {
     report_ratio 1 "$@"
 }
 
-# report_times WORK AGAINST TARGET OURS THEIRS: the same of times, in
-# microseconds: the less the better
+# report_times WORK AGAINST TARGET OURS THEIRS: the same for times in
+# microseconds, of which the lower is the better
 report_times() {
     report_ratio -1 "$@"
 }
 
-# report_ratio SIGN ...: "at least the target" times SIGN
+# report_ratio SIGN ...: SIGN is 1 if a higher ratio is better, else -1
 report_ratio() {
     paste "$RESULTS/$5" "$RESULTS/$6" | awk -v sign="$1" -v work="$2" \
         -v against="$3" -v target="$4" -v records="${7:-1}" -v file="$OUT" '
@@ -165,14 +164,14 @@ report_ratio() {
                 work, against, median(ratio, NR), ratio[1], ratio[NR],
                 target, verdict, median(ours, NR), median(theirs, NR)
             printf "%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%d\t%.0f\t%.0f\n",
-                sign > 0 ? "rate" : "time", work, against,
+                (sign > 0 ? "rate" : "time"), work, against,
                 median(ratio, NR), ratio[1], ratio[NR], NR,
                 median(ours, NR), median(theirs, NR) >>file
         }'
 }
 
-# spread WORK AGAINST LIMIT FILE: a line with what was measured, and no ratio;
-# the highest must be below the limit.  LIMIT may be "-".
+# spread WORK AGAINST LIMIT FILE: prints a line with measured values, not ratios.
+# The highest must be below LIMIT, which may be "-".
 spread() {
     sort -g "$RESULTS/$4" | awk -v work="$1" -v against="$2" -v limit="$3" \
         -v file="$OUT" '
@@ -184,7 +183,7 @@ spread() {
             printf "%-37s %-14s %5.1f (%4.1f..%4.1f) %6s %-6s\n",
                 work, against, median, a[1], a[NR], limit, verdict
             printf "ms\t%s\t%s\t%.1f\t%.1f\t%.1f\t%d\t-\t-\n",
-                work, limit == "-" ? limit : against " " limit, median,
+                work, (limit == "-" ? limit : against " " limit), median,
                 a[1], a[NR], NR >>file
         }'
 }
@@ -197,7 +196,7 @@ topic() {
     server_psql -q -c "SELECT minikafka.create_topic('$1', $2)" >/dev/null
 }
 
-# load TOPIC RECORDS: in transactions of at most 100,000
+# load TOPIC RECORDS: sends them in transactions of at most 100,000
 load() {
     local rest=$2 n
     while [ "$rest" -gt 0 ]; do
@@ -207,11 +206,11 @@ load() {
             FROM generate_series(1, $n) AS k" >/dev/null
         rest=$((rest - n))
     done
-    # what autovacuum would do in the middle of a measurement
+    # so that autovacuum does not do it in the middle of a measurement
     server_psql -q -c "VACUUM ANALYZE minikafka_topics.$1"
 }
 
-# plain_copy TOPIC: a plain table of the same records, TOPIC.copy
+# plain_copy TOPIC: copies its records to a plain table, TOPIC.copy
 plain_copy() {
     server_psql -q <<SQL
 CREATE SCHEMA $1;
@@ -223,7 +222,7 @@ VACUUM ANALYZE $1.copy;
 SQL
 }
 
-# fetches TOPIC RECORDS, selects TOPIC RECORDS: read anywhere in them
+# fetches TOPIC RECORDS, selects TOPIC RECORDS: read from random offsets
 fetches() {
     run fetch 1 -D topic="$1" -D records="$2"
 }
@@ -331,7 +330,7 @@ row_size() {
         report "send, $clients cl., 1 part., $many" "itself, $few" \
             0.95 big small
     done
-    # more than the cache holds is slower to read for anybody: see by how much
+    # The big topic exceeds the cache, which slows down a plain table too.
     plain_copy big
     plain_copy small
     compete "big fetches big $BIG" "small fetches small $SMALL" \
@@ -339,7 +338,7 @@ row_size() {
     report "fetch() of 500, $many" "itself, $few" 0.95 big small 500
     report "SELECT of 500, $many" "itself, $few" - select_big select_small 500
     report "fetch() of 500, $many" "SELECT, $many" 0.85 big select_big 500
-    # these come last: the small topic does not stay small
+    # These come last, because they make the small topic grow.
     export PGOPTIONS='-c synchronous_commit=off'
     compete "big run send 8 -D topic=big" "small run send 8 -D topic=small"
     unset PGOPTIONS
@@ -351,19 +350,19 @@ row_size() {
     report "1,000 by send_many_bytes(), $many" "itself, $few" 0.95 big small 1000
 }
 
-# in_control COMMAND: in the other database
+# in_control COMMAND: runs it in the control database
 in_control() {
     PGDATABASE=control "$@"
 }
 
-# PINNED records, a transaction each
+# Sends PINNED records, in a transaction each.
 send_pinned() {
     PGOPTIONS='-c synchronous_commit=off' as_user "$PG_BINDIR/pgbench" -n \
         -M prepared -f bench/send.sql -c 8 -j 2 -t "$((PINNED / 8))" \
         -D value="$VALUE" -D topic=pinned >/dev/null 2>&1
 }
 
-# A session that takes its snapshot and keeps it: sets holder
+# Starts a session that takes a snapshot and keeps it; sets holder.
 hold_snapshot() {
     as_user "$PG_BINDIR/psql" -X -q -c 'BEGIN ISOLATION LEVEL
         REPEATABLE READ' -c 'SELECT FROM bench.plain LIMIT 1' \
@@ -371,7 +370,7 @@ hold_snapshot() {
     holder=$!
 }
 
-# Lets it go; it must have been there.
+# Ends that session, after checking that it still held the snapshot.
 release_snapshot() {
     if [ "$(server_psql -At -c "SELECT count(*) FROM pg_stat_activity
         WHERE backend_xmin IS NOT NULL AND query LIKE '%pg_sleep%'
@@ -383,9 +382,9 @@ release_snapshot() {
     wait "$holder" || true
 }
 
-# What an old snapshot keeps from being removed it keeps in its own database.
-# So a database without one, where the same is done, is the control, and takes
-# turns with it; "before" and "after" cannot.
+# An old snapshot keeps dead rows of its own database only.  So a second
+# database, in which the same happens without such a snapshot, is the control.
+# The two can take turns, which "before" and "after" cannot.
 make_control() {
     if [ -z "$(server_psql -At -c "SELECT 1 FROM pg_database
         WHERE datname = 'control'")" ]; then
@@ -417,7 +416,7 @@ row_snapshot() {
             fi
             report "send, 8 cl., snapshot, fsync wait $mode" \
                 'no snapshot' 0.95 ours control
-            # as the machine changed meanwhile, so did both
+            # what has changed on the machine meanwhile shows in both
             cp "$SERVER_DIR/before.$mode/ours" "$RESULTS/ours_before"
             cp "$SERVER_DIR/before.$mode/control" "$RESULTS/control_before"
             report '  that database' 'itself before' - ours ours_before
@@ -427,21 +426,21 @@ row_snapshot() {
     release_snapshot
 }
 
-# join GROUP TOPIC MEMBERS: m0, m1, ...; they stay members without being heard of
+# join GROUP TOPIC MEMBERS: joins m0, m1, ..., with timeouts that do not pass
 join() {
     server_psql -q -c "SELECT minikafka.join_group('$1', '{$2}', 'm' || i,
         session_timeout => '1 day', max_poll_interval => '1 day')
         FROM generate_series(0, $3 - 1) AS i" >/dev/null
 }
 
-# from_start GROUP TOPIC: its members poll from the log starts again
+# from_start GROUP TOPIC: moves its members back to the starts of the logs
 from_start() {
     server_psql -q -c "SELECT minikafka.seek(group_id, member_id, topic,
         partition, log_start_offset) FROM minikafka.consumer_lag
         WHERE group_id = '$1' AND topic = '$2'" >/dev/null
 }
 
-# consume GROUP TOPIC MEMBERS RECORDS: polls of so many, from the start
+# consume GROUP TOPIC MEMBERS RECORDS: polls RECORDS at a time, from the start
 consume() {
     from_start "$1" "$2"
     run consume "$3" -D group="$1" -D records="$4"
@@ -461,7 +460,7 @@ consume_pgq() {
     run consume_pgq 1
 }
 
-# As many events as there are records, 100 to a batch
+# Inserts WAITING events, in batches of 100.
 load_pgq() {
     server_psql -q >/dev/null <<SQL
 SELECT pgq.create_queue('waiting');
@@ -482,7 +481,7 @@ SQL
     server_psql -q -c 'VACUUM ANALYZE'
 }
 
-# Consumers of what waits: poll 100, commit, a transaction each
+# Consumers of a backlog: each transaction polls 100 records and commits.
 row_consume() {
     local mode all
     topic waiting 1
@@ -521,7 +520,7 @@ row_members() {
     report '8 members, 8 part., no wait for WAL' 'one member' 1.6 eight one 100
 }
 
-# 100 groups of 12 partitions; all at different places
+# lag() of 100 groups on 12 partitions, each with a committed offset of its own
 row_lag() {
     topic twelve 12
     load twelve "$BIG"
@@ -538,19 +537,18 @@ row_lag() {
         FROM generate_series(1, 100) AS i, minikafka.lag('lag ' || i)"
     local i
     rm -f "$RESULTS"/*
-    # in a session: for the first time, and once more
+    # as the first statement of a session, and again
     for ((i = 0; i < ROUNDS; i++)); do
         server_psql -q -c '\timing on' -c "$query" -c "$query" |
             sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' >"$RESULTS/times"
         sed -n 1p "$RESULTS/times" >>"$RESULTS/first"
         sed -n 2p "$RESULTS/times" >>"$RESULTS/again"
     done
-    spread "ms of lag(), 100 groups, $(numfmt --to=si "$BIG")" \
-        'new session' - first
-    spread '  once more' 'less than' 20 again
+    spread "ms of lag(), 100 groups, $(numfmt --to=si "$BIG")" '' - first
+    spread 'ms of lag(), the second call' 'less than' 20 again
 }
 
-# COMMITS transactions, each with a record of its own
+# Consumes COMMITS records, in a transaction each.
 commit_pinned() {
     from_start looped committed
     PGOPTIONS='-c synchronous_commit=off' as_user "$PG_BINDIR/pgbench" -n \
@@ -589,7 +587,7 @@ row_commits() {
     release_snapshot
 }
 
-# numbered: sends of producers that nobody has used yet
+# numbered: sends for producers that are new in each run
 numbered() {
     runs=$((${runs:-0} + 1))
     run send_numbered 8 -D topic=numbered -D sequence=-1 -D run="$runs"
@@ -608,7 +606,7 @@ row_numbered() {
     done
 }
 
-# appended SEQUENCE: goes on after it
+# appended: appends, beginning after the producer's last sequence
 appended() {
     local last
     last=$(server_psql -At -c "SELECT last_sequence
@@ -616,7 +614,7 @@ appended() {
     run append_numbered 1 -D topic=appended -D sequence="${last:--1}"
 }
 
-# APPENDED sequences, 100 to a transaction
+# Appends APPENDED records, 100 to a transaction.
 append_pinned() {
     server_psql -q <<SQL
 DO \$\$
@@ -672,14 +670,14 @@ SQL
     report 'outbox(), INSERT of 100,000' 'plpgsql' 2 ours plpgsql 100000
 }
 
-# timed STATEMENT: how often a second it could be done
+# timed STATEMENT: runs it once, and prints how many times a second that is
 timed() {
     server_psql -q -c '\timing on' -c "$1" |
         sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p' | awk '{ print 1000 / $1 }'
 }
 
-# COMPACTED records of a tenth as many keys, in no order.  Both contenders
-# begin with the same: what they leave is of no use to the next round.
+# COMPACTED records with a tenth as many keys, in random order.  Each round
+# builds the table or topic anew, because the work changes it.
 KEYED="SELECT k, int4send((hashint4(k) & 2147483647) % ($COMPACTED / 10)) AS key
     FROM generate_series(1, $COMPACTED) AS k"
 
@@ -731,12 +729,12 @@ row_compaction() {
         report "$work, segments: $segments" 'DELETE USING' 1.5 \
             ours delete "$COMPACTED"
     done
-    # more of the segment is to be written yet, so it is the newest
+    # The segment has room for more records, so it is the newest.
     compete "ours compact_ours $((COMPACTED * 10))" "delete compact_delete"
     report "$work, newest segment" 'DELETE USING' 1.5 ours delete "$COMPACTED"
 }
 
-# RETAINED records in 10 segments, of which the last is not full
+# Sends RETAINED records to 10 segments, of which the last is not full.
 load_retained() {
     server_psql -q >/dev/null <<SQL
 SET client_min_messages = warning;
@@ -750,8 +748,8 @@ SQL
     server_psql -q -c 'VACUUM ANALYZE minikafka_topics.retained' -c CHECKPOINT
 }
 
-# Retention by age that leaves the last segment and no other: it becomes due a
-# moment before, so a few records of that segment go too, row by row.
+# Sets a retention by age that expires all segments but the last, and a few
+# records of the last, which are deleted as rows.
 expire_retained() {
     server_psql -q -v ON_ERROR_STOP=1 >/dev/null <<'SQL'
 SELECT minikafka.set_topic_option('retained', 'retention', (SELECT
@@ -760,19 +758,19 @@ SELECT minikafka.set_topic_option('retained', 'retention', (SELECT
     WHERE topics.topic = 'retained'));
 CALL minikafka.expire('retained');
 SQL
-    # in time, and all of it
+    # All segments are gone, and the log start is in the last one.
     if [ "$(server_psql -At -c "SELECT log_start_offset / segment_records,
         segments < 4 FROM minikafka.partitions JOIN minikafka.topics
         USING (topic) WHERE topic = 'retained'")" != '9|t' ]; then
-        server_die "retention has not removed what it should"
+        server_die "retention has not removed the expected records"
     fi
 }
 
-# longest_send [COMMAND]: while that is done beside, in milliseconds
+# longest_send [COMMAND]: the longest send in milliseconds, while COMMAND runs
 longest_send() {
     local beside=
     if [ $# -gt 0 ]; then
-        # when the sender is at it
+        # when the sender is running
         (sleep 1 && "$@") &
         beside=$!
     fi
@@ -780,11 +778,11 @@ longest_send() {
         -D value="$VALUE" -D topic=retained -l \
         --log-prefix="$SERVER_DIR/tmp/sends" >/dev/null 2>&1
     if [ -n "$beside" ] && ! kill -0 "$beside" 2>/dev/null; then
-        wait "$beside" || server_die "what was to be done beside has failed"
+        wait "$beside" || server_die "the command beside the sender has failed"
     elif [ -n "$beside" ]; then
-        server_die "the sender was done too early"
+        server_die "the sender ended before the command beside it"
     fi
-    # without those of a new session
+    # without the first ones of a new session
     awk 'FNR > 100 && $3 > longest { longest = $3 }
         END { print longest / 1000 }' "$SERVER_DIR/tmp/sends".*
     as_root rm "$SERVER_DIR/tmp/sends".*
@@ -802,7 +800,7 @@ row_retention() {
     spread '  without retention' '' - alone
 }
 
-# with_preload COMMAND: on the same server, but with the library preloaded
+# with_preload COMMAND: runs it with the library preloaded
 with_preload() {
     if [ "$PRELOAD" != 0 ]; then
         server_stop
@@ -842,7 +840,8 @@ row_wake() {
     with_preload wake
 }
 
-# beside_waiters COMMAND: while 100 sessions wait for records of other topics
+# beside_waiters COMMAND: runs it while 100 sessions wait for records of other
+# topics
 beside_waiters() {
     local waiters query="SELECT count(*) FROM pg_stat_activity
         WHERE query LIKE '%max_wait%' AND pid <> pg_backend_pid()"
@@ -855,7 +854,7 @@ beside_waiters() {
     done
     "$@"
     if [ "$(server_psql -At -c "$query")" != 100 ]; then
-        server_die "not all of the waiters have waited"
+        server_die "some of the waiters did not wait"
     fi
     server_psql -q -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE query LIKE '%max_wait%' AND pid <> pg_backend_pid()" >/dev/null
@@ -869,7 +868,7 @@ waiters() {
         compete 'ours beside_waiters run send 8 -D topic=eight' \
             'alone run send 8 -D topic=eight'
         unset PGOPTIONS
-        report "send, 8 cl., 100 wait, fsync wait $mode" 'nobody waits' 0.95 \
+        report "send, 8 cl., 100 wait, fsync wait $mode" 'no waiters' 0.95 \
             ours alone
     done
 }
@@ -887,7 +886,7 @@ SQL
 
 # ---------------------------------------------------------------------------
 
-# start [LINE ...]: checkpoints only where compete() makes one
+# start [LINE ...]: starts the server, without checkpoints but those of compete()
 start() {
     server_start 'fsync = on' "shared_buffers = $SHARED_BUFFERS" \
         'max_wal_size = 64GB' 'checkpoint_timeout = 1d' \

@@ -1,43 +1,43 @@
 #!/usr/bin/env bash
 #
-# bash bench/soak.sh [MINUTES]: whether minikafka is, after a while, as fast and
-# as small as at the beginning.  30 minutes if not said; fewer than 10 only try
-# out whether all of it runs.
+# bash bench/soak.sh [MINUTES]: runs a mixed load, and checks that minikafka is
+# as fast and as small at its end as at its beginning.  The default is 30
+# minutes; fewer than 10 only try whether the script works.
 #
-#   RATE=50               percent of what the machine can do at most
-#   PRELOAD=1             0: a session calls maintain(), no background worker
+#   RATE=50               the load, in percent of the machine's maximum
+#   PRELOAD=1             0: a session calls maintain(), not the background worker
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL
 #   KEEP=1                keep the temporary folder
 #
-# On a private server with fsync and autovacuum on there are, all at once:
+# On a private server with fsync and autovacuum on, these run at once:
 #
 #   send      producers; a topic with retention by age
 #   numbered  idempotent producers; a topic with retention by size
-#   keyed     producers of keys and tombstones; a compacted topic
-#   consume   a group of members that poll and commit, of the first topic
-#   inbox     a group whose members accept events, of the second
-#   woken     members that wait for records of the third
+#   keyed     producers of keyed records and tombstones; a compacted topic
+#   consume   members of a group that poll the first topic and commit
+#   inbox     members of a group that accept events of the second topic
+#   woken     members that wait for records of a third topic
 #   churn     members, groups and producers that come and go
-#   insert    a plain INSERT: what disturbs the machine disturbs it too
+#   insert    a plain INSERT, which shows what disturbs the machine
 #
-# Retention, expiry, the intervals of maintenance, of autovacuum and of
-# checkpoints all are short for the run, so that each has come many times.  In
-# the third quarter a REPEATABLE READ transaction is open, which keeps dead rows
-# from being removed.
+# Retention, expiry, and the intervals of maintenance, autovacuum, and checkpoints
+# are short, so that each happens many times during the run.  In the third
+# quarter a REPEATABLE READ transaction is open, which keeps dead rows from being
+# removed.
 #
-# The run is cut into samples of two seconds and into ten parts.  The first part
-# is to get warm.  The end (the tenth part) is compared with the start (the
-# second), each by the median of its samples; in parentheses are the quartiles
-# of the samples.  A limit is "met", or lies within the "spread" (some part of
-# the first half was as bad), or is "missed".  "plain" is the ratio divided by
-# that of the plain INSERT.
+# The run consists of samples of two seconds, and of ten parts.  The first part
+# warms up.  The script compares the end (the tenth part) with the start (the
+# second part) by the medians of their samples; the quartiles are in parentheses.
+# A limit is "met", "spread" if some part of the first half was as bad, or
+# "missed".  "plain" is the ratio divided by that of the plain INSERT.
 #
 # A table has "grown" if it is bigger in the fifth part than in the third, or in
-# the tenth than in the ninth: by more than a tenth, and a megabyte.  Between
-# them it may be: what the open transaction keeps needs room.
+# the tenth than in the ninth, by more than a tenth and a megabyte.  In between
+# it may grow, because of the rows that the open transaction keeps.
 #
-# The exit status is 1 if something was missed, has grown or has failed.
+# The exit status is 1 if a limit was missed, a table has grown, or a client has
+# failed.
 
 set -euo pipefail
 # shellcheck source=test/server.sh
@@ -64,7 +64,7 @@ declare -A WORK=(
     [woken]='2 soak_wait'
     [churn]='2 soak_churn'
 )
-# those that are measured; insert comes first, for the others are compared
+# The measured ones.  The others are compared with insert, which comes first.
 MEASURED=(insert send numbered keyed consume inbox)
 
 # ---------------------------------------------------------------------------
@@ -82,7 +82,7 @@ begin() {
     PIDS[$name]=$!
 }
 
-# finish NAME: waits for its end
+# finish NAME: waits for it to end
 finish() {
     wait "${PIDS[$1]}" || true
     if ! grep -q '^tps' "$LOGS/$1.out" || grep -q 'aborted' "$LOGS/$1.out"; then
@@ -91,7 +91,7 @@ finish() {
     fi
 }
 
-# Half of what they do together when nothing stops them
+# Measures what they reach together without a limit, and sets their limits.
 calibrate() {
     local name
     RUN=calibration
@@ -128,13 +128,13 @@ GROUP BY name;
 SQL
 }
 
-# wait_until TIME: since the epoch
+# wait_until TIME: in seconds since the epoch
 wait_until() {
     local seconds=$(($1 - $(date +%s)))
     if [ "$seconds" -gt 0 ]; then sleep "$seconds"; fi
 }
 
-# The load, and beside it the samples of sizes and the open transaction.
+# Runs the load, takes samples of sizes, and holds the transaction open.
 soak() {
     local name rate
     RUN=soak
@@ -163,16 +163,16 @@ SQL
 }
 
 # ---------------------------------------------------------------------------
-# What has come of it
+# The results
 
-# samples NAME: of each its part, transactions a second, and the milliseconds
-# that 99 of a hundred took at most.  How long they had to wait for a client to
-# be free is left out: then there are fewer of them a second.
+# samples NAME: prints for each sample its part, the transactions per second, and
+# the 99th percentile of their times in milliseconds.  The time that a
+# transaction waits for a free client is left out; it lowers the rate instead.
 samples() {
     cat "$LOGS/$1.log".* | awk -v begun="$BEGUN" -v len="$SAMPLE" '
         { printf "%d %d\n", ($5 + $6 / 1000000 - begun) / len, $3 - $7 }' |
         sort -k 1,1n -k 2,2n | awk -v len="$SAMPLE" -v part="$PART" '
-        # one without any took at least as long as it lasts
+        # in an empty sample, a transaction took at least as long as the sample
         function put(p99) {
             printf "%d %.1f %.2f\n", s * len / part + 1, n / len, p99
             n = 0
@@ -183,9 +183,8 @@ samples() {
         END { while (s * len < part * 10) end() }'
 }
 
-# compare NAME COLUMN WHAT LIMIT SIGN: at least, or at most, so many times.  The
-# plain INSERT, which is done first, leaves its ratios for the others; that of
-# what is done a second says nothing, for so many are begun.
+# compare NAME COLUMN WHAT LIMIT SIGN: the ratio must be at least (SIGN 1) or at
+# most LIMIT.  The plain INSERT comes first, and leaves its ratios for the others.
 compare() {
     sort -k 1,1n -k "$2,$2g" "$SERVER_DIR/$1.samples" |
         awk -v column="$2" -v work="$1, $3" -v limit="$4" -v sign="$5" \
@@ -232,7 +231,7 @@ figures() {
     done
 }
 
-# A table each: the median of its sizes in some parts
+# A line for each table: the median of its sizes in some parts
 growth() {
     printf '%-22s %9s %9s %9s %9s %9s  %s\n' 'kB in part' 2 3 5 9 10 ''
     awk -v begun="$BEGUN" -v part="$PART" '{

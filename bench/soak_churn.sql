@@ -1,4 +1,4 @@
--- What comes and goes: a member, a group, a producer.
+-- A member joins and leaves a group, and a new producer sends one record.
 \set group random(0, 49)
 \set producer random(0, 1000000000)
 SELECT minikafka.join_group('churn ' || :group, '{by_age}', 'm' || :client_id);

@@ -1,2 +1,2 @@
--- Each client waits for a record that does not come.
+-- Each client waits for a record that never arrives.
 SELECT * FROM minikafka.poll('waiter ' || :client_id, 'm', max_wait => '1 day');

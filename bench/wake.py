@@ -1,19 +1,19 @@
-"""How long a commit takes to reach a session that waits.
+"""Measures how long a commit takes to reach a waiting session.
 
     wake.py ROUNDS COUNT FOLDER
 
-The contenders, which take turns, COUNT times in a round:
+The contenders take turns, COUNT times in a round:
 
-    poll     a record, which the other session waits for in poll()
-    notify   a NOTIFY with a payload, nothing else
-    row      an INSERT and a NOTIFY; who is notified reads the row
+    poll     a record, for which the other session waits in poll()
+    notify   a NOTIFY with a payload, and nothing else
+    row      an INSERT and a NOTIFY; the session that is notified reads the row
 
-The time is that from before the sender's COMMIT to when the other has what was
-sent; both read the same monotonic clock.  A commit with nothing but NOTIFY
-never waits for the disk, the others do where synchronous_commit says so.
+The time runs from before the sender's COMMIT until the other session has the
+contents.  Both read the same monotonic clock.  A commit that only notifies
+never waits for the disk; the others do, depending on synchronous_commit.
 
-Writes a number of microseconds a round to the files poll.median, poll.p99,
-notify.median, and so on, in FOLDER.
+For each round, appends a number of microseconds to the files poll.median,
+poll.p99, notify.median, and so on, in FOLDER.
 """
 
 import os
@@ -26,7 +26,7 @@ import time
 import psycopg2
 
 VALUE = "0123456789" * 20
-# so that who was woken waits again when the next one comes
+# lets the session that was woken wait again before the next round
 PAUSE = 0.002
 
 SEND = {
@@ -85,7 +85,7 @@ def row(connection, report):
 
 
 def start(work):
-    """Runs work in a process: its id, and where its reports can be read."""
+    """Runs work in a process; returns its id and a descriptor of its reports."""
     ours, theirs = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -116,7 +116,7 @@ def main():
     def wait(name):
         report = os.read(waiting[name][1], 16)
         if len(report) < 16:
-            sys.exit(f"{name}: who waited has failed")
+            sys.exit(f"{name}: the waiting session has failed")
         return struct.unpack("qq", report)
 
     def measure(name):
@@ -133,7 +133,7 @@ def main():
 
     wait("notify")
     wait("row")
-    # in the first one all is done for the first time
+    # The first round warms up, and is not counted.
     for i in range(rounds + 1):
         times = {name: [] for name in waiting}
         for _ in range(count if i > 0 else 100):
@@ -148,7 +148,7 @@ def main():
 
     for pid, _ in waiting.values():
         os.kill(pid, signal.SIGKILL)
-    # their sessions wait on, and do not notice
+    # Their sessions still wait, and do not notice that their clients are gone.
     cursor.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
         " WHERE application_name = 'wake.py waits'"
