@@ -30,7 +30,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @documents = qw(README.md doc/tutorial.md);
+my @documents = qw(README.md doc/tutorial.md doc/reference.md);
 
 my $root = "$FindBin::RealBin/../..";
 
