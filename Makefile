@@ -113,11 +113,13 @@ tmp_check/modules/%.so: test/modules/%.c
 
 # The environment is what PGXS sets for TAP_TESTS, which not every
 # installation of PostgreSQL enables.  TESTDIR is for 15, the others for 16 up.
+# The timeout ends what hangs: a loaded machine must not reach it.
 prove: $(TEST_MODULES)
 	@mkdir -p tmp_check
 	PATH="$(bindir):$$PATH" PG_REGRESS='$(pg_regress_bin)' \
 	TESTDIR='$(CURDIR)' TESTDATADIR='$(CURDIR)/tmp_check' \
 	TESTLOGDIR='$(CURDIR)/tmp_check/log' top_builddir='$(CURDIR)' \
+	PG_TEST_TIMEOUT_DEFAULT=$${PG_TEST_TIMEOUT_DEFAULT:-1800} \
 	PERL5LIB="$(perl_test_dir)$${PERL5LIB:+:$$PERL5LIB}" \
 	prove $(PROVE_FLAGS) $(PROVE_TESTS)
 

@@ -203,8 +203,10 @@ sub read_tap
 	}
 	elsif ($file->{in_failure})
 	{
+		# what follows belongs to another query of the test
+		undef $file->{in_failure} if $line =~ /^# issuing query/;
 		push @{ $file->{lines} }, $line
-		  unless $line =~ /^(?:make.*: .*|\s*)$/;
+		  unless $line =~ /^(?:make.*: .*|# issuing query .*|\s*)$/;
 	}
 	elsif ($line !~ /^(?:\s+|\d+\.\.\d+|# |ok$|All \d+ subtests passed)/)
 	{

@@ -12,7 +12,7 @@ SELECT partition, "offset", value FROM minikafka.poll_json('poison', 'm');
 SELECT * FROM minikafka.commit('poison', 'm');
 -- two stand still, and one has nothing: nothing else is left to return; it does
 -- not wait
-SET statement_timeout = '60s';
+SET statement_timeout = '20min';
 SELECT * FROM minikafka.poll_json('poison', 'm', max_wait => '1 hour');
 \echo :LAST_ERROR_SQLSTATE
 RESET statement_timeout;

@@ -26,11 +26,12 @@ sub send_n
 		FROM generate_series(1, $n)";
 }
 
-# In MB, the most that the process has had.
+# In MB, the most that the process has had; undef where the system does not tell.
 sub memory
 {
 	my ($pid) = @_;
 
+	return unless -r "/proc/$pid/status";
 	return unless slurp_file("/proc/$pid/status") =~ /VmHWM:\s+(\d+) kB/;
 	return $1 / 1024;
 }
@@ -58,7 +59,7 @@ is( sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)}),
 	'1020000', 'they are there');
 SKIP:
 {
-	skip 'no /proc', 2 unless defined $base;
+	skip "memory: no /proc/$pid/status", 2 unless defined $base;
 	note("memory: $base MB, $sent MB sent, $committed MB committed");
 	cmp_ok($sent,      '<', $base + 25, 'little memory while sending');
 	cmp_ok($committed, '<', $base + 40, 'little memory while committing');
@@ -83,10 +84,8 @@ sub cancel
 	sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity
 		WHERE pid <> pg_backend_pid() AND state = 'active'
 		AND (query = 'COMMIT' OR query LIKE '%repeat(''x'', 100)%')});
-	my $start = time;
 	$client->{run}->finish;
 	like($client->{err}, qr/57014/, "$name: cancelled");
-	cmp_ok(time - $start, '<', 20, "$name: soon");
 	is(sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)}),
 		'1020000', "$name: nothing is there");
 	is(sql(q{SELECT count(*) FROM minikafka.fetch('t', 0, 1020000)}),

@@ -82,8 +82,7 @@ SELECT minikafka.join_group('$g', $topics, $id, $settings,
 
 	$join = "\nSELECT 'm' || $id AS m FROM pg_sleep(0.02) \\gset"
 	  if $id =~ /^\d/;
-	my $script = "
-SET lock_timeout = '30s';$join";
+	my $script = $join;
 
 	for (1 .. $rounds)
 	{

@@ -112,25 +112,20 @@ my @readers = map { start_psql($_, q{CALL read_dense('t', 2, 7)}) }
 my @maintainers = map { start_psql($node, 'CALL maintain_all()') } 1 .. 2;
 my $group = sql(q{SELECT minikafka.join_group('g', ARRAY['t'], 'm',
 	auto_offset_reset => 'earliest')});
-my $load;
-{
-	# nobody waits long for anything
-	local $ENV{PGOPTIONS} = '-c lock_timeout=5s';
-	$load = start_pgbench(
-		$node, {
-			'one@8' => q{SELECT minikafka.send('t', repeat('v', 40),
-				partition => :client_id % 2);},
-			'some@2' => q{SELECT count(minikafka.send('t', repeat('v', 40),
-				partition => :client_id % 2)) FROM generate_series(1, 50);},
-			'append@1' => q{SELECT minikafka.append('t', 0, NULL, 'v');},
-			# while a long SELECT goes on, no table is dropped
-			'long@1' => q{BEGIN;
-				SELECT count(*) FROM minikafka_topics.t;
-				SELECT pg_sleep(0.05); COMMIT;},
-			'poll@2' => q{SELECT count(*) FROM minikafka.offsets('t', 1);},
-		},
-		'-c6', '-j2', '-t1500');
-}
+my $load = start_pgbench(
+	$node, {
+		'one@8' => q{SELECT minikafka.send('t', repeat('v', 40),
+			partition => :client_id % 2);},
+		'some@2' => q{SELECT count(minikafka.send('t', repeat('v', 40),
+			partition => :client_id % 2)) FROM generate_series(1, 50);},
+		'append@1' => q{SELECT minikafka.append('t', 0, NULL, 'v');},
+		# while a long SELECT goes on, no table is dropped
+		'long@1' => q{BEGIN;
+			SELECT count(*) FROM minikafka_topics.t;
+			SELECT pg_sleep(0.05); COMMIT;},
+		'poll@2' => q{SELECT count(*) FROM minikafka.offsets('t', 1);},
+	},
+	'-c6', '-j2', '-t1500');
 finish_ok($load, 'producers went on');
 finish_load($node);
 for my $i (0 .. 1)

@@ -236,12 +236,9 @@ my @readers = (
 	start_psql($node,    q{CALL read_latest('poll')}),
 	start_psql($standby, q{CALL read_latest('fetch')}));
 my @maintainers = map { start_psql($node, 'CALL maintain_all()') } 1 .. 2;
-my $load;
-{
-	local $ENV{PGOPTIONS} = '-c lock_timeout=5s';
-	$load = start_pgbench(
-		$node, {
-			'value@8' => q{
+my $load = start_pgbench(
+	$node, {
+		'value@8' => q{
 \set n :n + 1
 \set k random(1, 30)
 BEGIN;
@@ -249,16 +246,16 @@ SELECT minikafka.send('t', key => format('%s-%s', :client_id, :k), value => :n::
 INSERT INTO sent VALUES (format('%s-%s', :client_id, :k), :n, :n::text);
 COMMIT;
 },
-			# each of its keys once, and gone in the end
-			'tombstone@1' => q{
+		# each of its keys once, and gone in the end
+		'tombstone@1' => q{
 \set n :n + 1
 BEGIN;
 SELECT minikafka.send('t', key => format('%s-gone-%s', :client_id, :n), value => :n::text),
-	minikafka.send('t', key => format('%s-gone-%s', :client_id, :n), value => NULL::text);
+minikafka.send('t', key => format('%s-gone-%s', :client_id, :n), value => NULL::text);
 INSERT INTO sent VALUES (format('%s-gone-%s', :client_id, :n), :n, NULL);
 COMMIT;
 },
-			'many@1' => q{
+		'many@1' => q{
 \set n :n + 1
 BEGIN;
 SELECT count(minikafka.send('t', key => format('%s-many-%s', :client_id, i), value => :n::text))
@@ -266,21 +263,20 @@ FROM generate_series(1, 40) i;
 INSERT INTO sent SELECT format('%s-many-%s', :client_id, i), :n, :n::text FROM generate_series(1, 40) i;
 COMMIT;
 },
-			'undone@1' => q{
+		'undone@1' => q{
 BEGIN;
 SELECT minikafka.append('t', 0, format('%s-1', :client_id), 'undone'),
-	minikafka.send('t', key => format('%s-1', :client_id), value => 'undone');
+minikafka.send('t', key => format('%s-1', :client_id), value => 'undone');
 ROLLBACK;
 },
-			'look@1' => q{
+		'look@1' => q{
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM minikafka_topics.t;
 SELECT pg_sleep(0.02);
 COMMIT;
 },
-		},
-		'-c6', '-j2', '-t1500', '-D', 'n=0');
-}
+	},
+	'-c6', '-j2', '-t1500', '-D', 'n=0');
 finish_ok($load, 'producers went on');
 finish_load($node);
 for my $i (0 .. 1)

@@ -1,4 +1,6 @@
-# consumer_lag looks up the end of a partition once, for however many groups.
+# consumer_lag looks up the end of a partition, and the time of a record, once for
+# however many groups.  Looked up for each group, 40 groups would take 40 times
+# the pages that one takes.
 
 use strict;
 use warnings FATAL => 'all';
@@ -50,11 +52,12 @@ my $query = 'SELECT count(*), sum(lag) FROM minikafka.consumer_lag';
 make_groups(1, 1, 25);
 my ($one, $pages) = pages($query);
 is($one, '4|0', 'a group that is not behind');
-cmp_ok($pages, '>', 0, "$pages pages");
+cmp_ok($pages, '>', 10, "$pages pages");
 make_groups(2, 40, 25);
 my ($many, $pages_of_many) = pages($query);
 is($many, '160|0', '40 groups');
-cmp_ok($pages_of_many, '<=', $pages, "no more pages: $pages_of_many");
+cmp_ok($pages_of_many, '<', 2 * $pages,
+	"not looked up for each: $pages_of_many pages");
 
 # those that are behind stand at one record mostly
 make_groups(1, 1, 10);
@@ -63,7 +66,8 @@ is($one, '160|60', 'a group that is behind');
 make_groups(2, 40, 10);
 ($many, $pages_of_many) = pages($query);
 is($many, '160|2400', '40 groups');
-cmp_ok($pages_of_many, '<=', $pages, "no more pages: $pages_of_many");
+cmp_ok($pages_of_many, '<', 2 * $pages,
+	"not looked up for each: $pages_of_many pages");
 is( ask($session, q{SELECT bool_and(time_lag > '0' AND time_lag < '1 hour')
 		FROM minikafka.consumer_lag}),
 	't', 'with the time of that record');

@@ -560,12 +560,12 @@ for my $database (@databases)
 {
 	$witness{$database} = start_in($node, 'psql', '-XAtq',
 		'-v', 'ON_ERROR_STOP=1', '-d', $node->connstr($database), '-c', "SET client_min_messages = error",
-		'-c', "SET lock_timeout = '30s'", '-c', 'SET ROLE witness',
+		'-c', "SET lock_timeout = '5min'", '-c', 'SET ROLE witness',
 		'-c', 'SET statement_timeout = 0', '-c', 'CALL hostile.witness()');
 	$psql{$database} = start_script($database, 'forms', <<'SQL'
 SET client_min_messages = error;
-SET statement_timeout = '60s';
-SET lock_timeout = '30s';
+SET statement_timeout = '20min';
+SET lock_timeout = '5min';
 SQL
 		. join '', map { script_of($_) } @{ $cases_of{$database} });
 }
