@@ -5,9 +5,9 @@
 
 SET LOCAL search_path = pg_catalog, pg_temp;
 
--- The functions, the catalog and the views.
+-- Functions, catalog and views.
 CREATE SCHEMA minikafka;
--- One partitioned table a topic, named as the topic.
+-- One partitioned table for each topic, with the topic's name.
 CREATE SCHEMA minikafka_topics;
--- The partitions of those, and their segments.
+-- The partitions of these tables, and their segments.
 CREATE SCHEMA minikafka_data;

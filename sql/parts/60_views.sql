@@ -1,6 +1,6 @@
 /*
- * The views show a role the topics that it has a right to, and a member of
- * pg_monitor all.
+ * Views.  They show a role the topics and groups to which it has a right, and
+ * show all of them to members of pg_monitor.
  */
 
 CREATE VIEW minikafka.topics WITH (security_barrier) AS
@@ -22,20 +22,20 @@ FROM minikafka.topic t
 JOIN pg_catalog.pg_class c ON c.oid = t.rel
 WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, DELETE')
 	OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
-COMMENT ON VIEW minikafka.topics IS 'The topics that the role has a right to, and their options.';
-COMMENT ON COLUMN minikafka.topics.topic IS 'name of the topic';
+COMMENT ON VIEW minikafka.topics IS 'Topics to which the role has a right, and their options.';
+COMMENT ON COLUMN minikafka.topics.topic IS 'topic name';
 COMMENT ON COLUMN minikafka.topics.partitions IS 'number of partitions';
-COMMENT ON COLUMN minikafka.topics.partitioner IS 'how keys are put to partitions: murmur2 or md5';
-COMMENT ON COLUMN minikafka.topics.cleanup_policy IS 'delete: what is too old or too much goes; compact: the newest record of each key stays; or compact,delete';
-COMMENT ON COLUMN minikafka.topics.retention IS 'how long records are kept, NULL for ever';
-COMMENT ON COLUMN minikafka.topics.retention_bytes IS 'how many bytes of a partition are kept, NULL all';
-COMMENT ON COLUMN minikafka.topics.segment_records IS 'offsets in a segment table';
-COMMENT ON COLUMN minikafka.topics.max_message_bytes IS 'most bytes of key, value and headers of a record';
-COMMENT ON COLUMN minikafka.topics.min_insync_replicas IS 'synchronous standbys that a commit needs, with the primary';
+COMMENT ON COLUMN minikafka.topics.partitioner IS 'how a key selects a partition: murmur2 or md5';
+COMMENT ON COLUMN minikafka.topics.cleanup_policy IS 'delete: records beyond retention and retention_bytes are removed; compact: the newest record of each key stays; or compact,delete';
+COMMENT ON COLUMN minikafka.topics.retention IS 'maximum age of records; NULL: no limit';
+COMMENT ON COLUMN minikafka.topics.retention_bytes IS 'minimum number of bytes of a partition to keep; NULL: keep all';
+COMMENT ON COLUMN minikafka.topics.segment_records IS 'number of offsets in a segment table';
+COMMENT ON COLUMN minikafka.topics.max_message_bytes IS 'maximum size of key, value and headers of a record together, in bytes';
+COMMENT ON COLUMN minikafka.topics.min_insync_replicas IS 'number of servers, including the primary, that must have received a commit';
 COMMENT ON COLUMN minikafka.topics.owner IS 'role that owns the topic''s table';
 COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
-COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long tombstones are kept after the first pass of compaction that saw them, NULL: 24 hours';
-COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'how old a record must be to be compacted, NULL: an hour for maintain(), of any age for compact()';
+COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long a tombstone is kept after the first pass of compaction that saw it; NULL: 24 hours';
+COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'minimum age of a record to be compacted; NULL: one hour for maintain(), none for compact()';
 COMMENT ON COLUMN minikafka.topics.value_format IS 'what a value must be: bytes (anything), text or json';
 
 CREATE VIEW minikafka.partitions WITH (security_barrier) AS
@@ -57,13 +57,13 @@ CROSS JOIN LATERAL (
 	WHERE g.topic_id = t.topic_id AND g.partition = p.partition) s
 WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT')
 	OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
-COMMENT ON VIEW minikafka.partitions IS 'The partitions of the topics that the role may read.';
-COMMENT ON COLUMN minikafka.partitions.topic IS 'name of the topic';
-COMMENT ON COLUMN minikafka.partitions.partition IS 'number of the partition, from 0';
+COMMENT ON VIEW minikafka.partitions IS 'Partitions of the topics that the role may read.';
+COMMENT ON COLUMN minikafka.partitions.topic IS 'topic name';
+COMMENT ON COLUMN minikafka.partitions.partition IS 'partition number, from 0';
 COMMENT ON COLUMN minikafka.partitions.log_start_offset IS 'first offset that can be read; NULL for a topic that cannot be read';
 COMMENT ON COLUMN minikafka.partitions.end_offset IS 'first offset that is not decided yet; NULL for a topic that cannot be read';
 COMMENT ON COLUMN minikafka.partitions.segments IS 'number of segment tables';
-COMMENT ON COLUMN minikafka.partitions.bytes IS 'bytes on disk, with indexes and TOAST';
+COMMENT ON COLUMN minikafka.partitions.bytes IS 'size on disk in bytes, with indexes and TOAST';
 
 CREATE VIEW minikafka.groups WITH (security_barrier) AS
 SELECT g.group_id,
@@ -84,15 +84,15 @@ CROSS JOIN LATERAL (
 	WHERE m.group_no = g.group_no AND m.removed_at IS NULL
 		AND NOT minikafka.member_is_expired(g.group_id, m.member_id)) m
 WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
-COMMENT ON VIEW minikafka.groups IS 'The groups that the role has a right to.';
-COMMENT ON COLUMN minikafka.groups.group_id IS 'name of the group';
-COMMENT ON COLUMN minikafka.groups.generation IS 'grows by one with each rebalance';
-COMMENT ON COLUMN minikafka.groups.state IS 'Empty: no members, or only such whose timeouts have passed; Reconciling: a partition is still to move; Stable';
+COMMENT ON VIEW minikafka.groups IS 'Groups that the role may use.';
+COMMENT ON COLUMN minikafka.groups.group_id IS 'group name';
+COMMENT ON COLUMN minikafka.groups.generation IS 'increases by one with each rebalance';
+COMMENT ON COLUMN minikafka.groups.state IS 'Empty: no members, or only members whose timeouts have passed; Reconciling: a partition has yet to move; Stable';
 COMMENT ON COLUMN minikafka.groups.assignor IS 'sticky, range or roundrobin; NULL before the first member';
 COMMENT ON COLUMN minikafka.groups.protocol IS 'cooperative or eager; NULL before the first member';
 COMMENT ON COLUMN minikafka.groups.members IS 'number of members, without those whose timeouts have passed';
-COMMENT ON COLUMN minikafka.groups.owner IS 'role that it belongs to: that used it first, or that it was given to';
-COMMENT ON COLUMN minikafka.groups.rebalanced_at IS 'when the generation began, NULL before the first member';
+COMMENT ON COLUMN minikafka.groups.owner IS 'role that owns the group: the one that used it first, or to which it was given';
+COMMENT ON COLUMN minikafka.groups.rebalanced_at IS 'when the generation began; NULL before the first member';
 COMMENT ON COLUMN minikafka.groups.rebalanced_why IS 'why it began: which members joined, left or exceeded a timeout, or that topics or partitions changed';
 
 CREATE VIEW minikafka.group_members WITH (security_barrier) AS
@@ -121,19 +121,19 @@ CROSS JOIN LATERAL (
 	SELECT (SELECT pg_catalog.max(b.at) FROM minikafka.member_heartbeat b WHERE b.member_no = m.member_no AND b.polled = 0) AS seen,
 		(SELECT pg_catalog.max(b.at) FROM minikafka.member_heartbeat b WHERE b.member_no = m.member_no AND b.polled = 1) AS polled) h
 WHERE m.removed_at IS NULL AND g.owner <> '' AND minikafka.group_is_visible(g.group_id);
-COMMENT ON VIEW minikafka.group_members IS 'The members of the groups that the role has a right to.';
-COMMENT ON COLUMN minikafka.group_members.group_id IS 'name of the group';
-COMMENT ON COLUMN minikafka.group_members.member_id IS 'name of the member';
-COMMENT ON COLUMN minikafka.group_members.instance_id IS 'name of the instance, of a static member';
-COMMENT ON COLUMN minikafka.group_members.topics IS 'topics that it subscribes to';
-COMMENT ON COLUMN minikafka.group_members.partitions IS 'number of partitions that it has';
-COMMENT ON COLUMN minikafka.group_members.last_seen IS 'when it was heard of last; written at most once per tenth of its timeouts';
-COMMENT ON COLUMN minikafka.group_members.last_poll IS 'when it polled last; the same holds';
-COMMENT ON COLUMN minikafka.group_members.in_transaction IS 'whether a transaction that has polled for it is in progress';
-COMMENT ON COLUMN minikafka.group_members.joined_at IS 'when it joined, the last time';
-COMMENT ON COLUMN minikafka.group_members.session_timeout IS 'how long it may not be heard of';
-COMMENT ON COLUMN minikafka.group_members.max_poll_interval IS 'how long it may not poll';
-COMMENT ON COLUMN minikafka.group_members.expired IS 'whether one of the two has passed; it keeps its partitions until somebody uses the group, or maintenance';
+COMMENT ON VIEW minikafka.group_members IS 'Members of the groups that the role may use.';
+COMMENT ON COLUMN minikafka.group_members.group_id IS 'group name';
+COMMENT ON COLUMN minikafka.group_members.member_id IS 'member id';
+COMMENT ON COLUMN minikafka.group_members.instance_id IS 'instance id of a static member';
+COMMENT ON COLUMN minikafka.group_members.topics IS 'names of the topics that the member subscribes to';
+COMMENT ON COLUMN minikafka.group_members.partitions IS 'number of partitions that the member has';
+COMMENT ON COLUMN minikafka.group_members.last_seen IS 'when the member was last heard of; written at most once per tenth of its timeouts';
+COMMENT ON COLUMN minikafka.group_members.last_poll IS 'when the member last polled; written as last_seen is';
+COMMENT ON COLUMN minikafka.group_members.in_transaction IS 'whether a transaction that has polled for the member is in progress';
+COMMENT ON COLUMN minikafka.group_members.joined_at IS 'when the member last joined';
+COMMENT ON COLUMN minikafka.group_members.session_timeout IS 'the member is removed if it was not heard of for this long';
+COMMENT ON COLUMN minikafka.group_members.max_poll_interval IS 'the member is removed if it did not poll for this long';
+COMMENT ON COLUMN minikafka.group_members.expired IS 'whether one of the two has passed; the member keeps its partitions until the group is used next, or maintenance runs';
 
 CREATE VIEW minikafka.group_offsets WITH (security_barrier) AS
 SELECT g.group_id,
@@ -147,15 +147,15 @@ SELECT g.group_id,
 FROM minikafka.consumer_group g
 CROSS JOIN LATERAL minikafka.group_commits(g.group_id) o
 WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
-COMMENT ON VIEW minikafka.group_offsets IS 'The committed offsets of the groups that the role has a right to, in topics that it may read.';
-COMMENT ON COLUMN minikafka.group_offsets.group_id IS 'name of the group';
-COMMENT ON COLUMN minikafka.group_offsets.topic IS 'name of the topic';
-COMMENT ON COLUMN minikafka.group_offsets.partition IS 'number of the partition';
-COMMENT ON COLUMN minikafka.group_offsets."offset" IS 'committed offset: the one to read next';
-COMMENT ON COLUMN minikafka.group_offsets.metadata IS 'what the consumer noted with it';
-COMMENT ON COLUMN minikafka.group_offsets.committed_at IS 'when it was committed';
-COMMENT ON COLUMN minikafka.group_offsets.member_id IS 'member that committed it, NULL for a plain consumer';
-COMMENT ON COLUMN minikafka.group_offsets.generation IS 'generation in which it was committed, NULL for a plain consumer';
+COMMENT ON VIEW minikafka.group_offsets IS 'Committed offsets of the groups that the role may use, in topics that it may read.';
+COMMENT ON COLUMN minikafka.group_offsets.group_id IS 'group name';
+COMMENT ON COLUMN minikafka.group_offsets.topic IS 'topic name';
+COMMENT ON COLUMN minikafka.group_offsets.partition IS 'partition number, from 0';
+COMMENT ON COLUMN minikafka.group_offsets."offset" IS 'committed offset: the offset to read next';
+COMMENT ON COLUMN minikafka.group_offsets.metadata IS 'metadata that the consumer stored with the offset';
+COMMENT ON COLUMN minikafka.group_offsets.committed_at IS 'when the offset was committed';
+COMMENT ON COLUMN minikafka.group_offsets.member_id IS 'member that committed it; NULL: a plain consumer';
+COMMENT ON COLUMN minikafka.group_offsets.generation IS 'generation in which it was committed; NULL: a plain consumer';
 
 CREATE VIEW minikafka.consumer_lag WITH (security_barrier) AS
 SELECT g.group_id,
@@ -170,13 +170,13 @@ SELECT g.group_id,
 FROM minikafka.consumer_group g
 CROSS JOIN LATERAL minikafka.lag(g.group_id) l
 WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
-COMMENT ON VIEW minikafka.consumer_lag IS 'How far the groups that the role has a right to are behind, in topics that it may read.';
-COMMENT ON COLUMN minikafka.consumer_lag.group_id IS 'name of the group';
-COMMENT ON COLUMN minikafka.consumer_lag.topic IS 'name of the topic';
-COMMENT ON COLUMN minikafka.consumer_lag.partition IS 'number of the partition';
+COMMENT ON VIEW minikafka.consumer_lag IS 'How far the groups that the role may use are behind, in topics that it may read.';
+COMMENT ON COLUMN minikafka.consumer_lag.group_id IS 'group name';
+COMMENT ON COLUMN minikafka.consumer_lag.topic IS 'topic name';
+COMMENT ON COLUMN minikafka.consumer_lag.partition IS 'partition number, from 0';
 COMMENT ON COLUMN minikafka.consumer_lag.log_start_offset IS 'first offset that can be read; NULL for a topic that cannot be read';
-COMMENT ON COLUMN minikafka.consumer_lag.end_offset IS 'first offset that is not decided yet';
-COMMENT ON COLUMN minikafka.consumer_lag.committed_offset IS 'committed offset, NULL if none';
-COMMENT ON COLUMN minikafka.consumer_lag.lag IS 'unread records: end - max(committed, log start)';
-COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record, zero when caught up, NULL if its time is in the future';
-COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition, NULL if none, or if its timeouts have passed';
+COMMENT ON COLUMN minikafka.consumer_lag.end_offset IS 'first offset that is not decided yet; NULL for a topic that cannot be read';
+COMMENT ON COLUMN minikafka.consumer_lag.committed_offset IS 'committed offset; NULL: none';
+COMMENT ON COLUMN minikafka.consumer_lag.lag IS 'number of unread records: end - max(committed, log start)';
+COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record; zero if there is none, NULL if its time is in the future';
+COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition; NULL if none has it, or if its timeouts have passed';

@@ -4,25 +4,25 @@
  *	object									granted to
  *	--------------------------------------	----------------------------------
  *	schema minikafka						pg_monitor: USAGE.  An administrator
- *											grants it to the roles of applications;
- *											a role that lacks it can name, and so
- *											call, nothing in the schema
- *	schema minikafka_topics, minikafka_data	PUBLIC: USAGE.  Nothing in there can
- *											be called; its tables have rights of
- *											their own, and new segments are
- *											attached in the name of their owner
+ *											grants it to the roles of applications.
+ *											A role without it can name nothing in
+ *											the schema, and so call nothing
+ *	schema minikafka_topics, minikafka_data	PUBLIC: USAGE.  They contain nothing
+ *											that can be called, their tables have
+ *											rights of their own, and new segments
+ *											are attached as their owner
  *	catalog tables, sequences				nobody
- *	all views								PUBLIC: SELECT.  They choose their
+ *	all views								PUBLIC: SELECT.  They filter their
  *											rows
- *	all functions and procedures			PUBLIC: EXECUTE.  Each checks for
- *											itself, by the rights on the topic's
- *											table, and whose the group, the
- *											producer or the inbox consumer is
- *	refuse_write()							nobody: only triggers need it
- *	maintain()								nobody: it looks after everything
+ *	all functions and procedures			PUBLIC: EXECUTE.  Each checks the
+ *											caller's rights to the topic's table,
+ *											the group, the producer or the inbox
+ *											consumer
+ *	refuse_write()							nobody: only triggers call it
+ *	maintain()								nobody: it works on all topics
  *
- * CREATE on minikafka_topics, the right to make topics, is for the database's
- * owner to grant.
+ * The right to create topics, CREATE on minikafka_topics, is granted by the
+ * administrator.
  */
 GRANT USAGE ON SCHEMA minikafka TO pg_monitor;
 GRANT USAGE ON SCHEMA minikafka_topics, minikafka_data TO PUBLIC;
