@@ -138,7 +138,7 @@ minikafka_join_group(PG_FUNCTION_ARGS)
 	if (join->has_assignor)
 	{
 		name = mk_api_cstring(fcinfo, 4, "assignor");
-		if (!mk_membership_assignor(name, &join->assignor))
+		if (!mk_group_setting_find_assignor(name, &join->assignor))
 			mk_unknown_setting("assignor", name,
 							   "sticky, range and roundrobin");
 	}
@@ -146,13 +146,13 @@ minikafka_join_group(PG_FUNCTION_ARGS)
 	if (join->has_protocol)
 	{
 		name = mk_api_cstring(fcinfo, 5, "protocol");
-		if (!mk_membership_protocol(name, &join->protocol))
+		if (!mk_group_setting_find_protocol(name, &join->protocol))
 			mk_unknown_setting("protocol", name, "cooperative and eager");
 	}
 	if (!PG_ARGISNULL(6))
 	{
 		name = mk_api_cstring(fcinfo, 6, "auto_offset_reset");
-		if (!mk_membership_reset(name, &join->reset))
+		if (!mk_group_setting_find_reset(name, &join->reset))
 			mk_unknown_setting("auto_offset_reset", name,
 							   "earliest, latest and none");
 	}

@@ -493,7 +493,7 @@ mk_group_lock(void *deferred)
 	use->exclusive = exclusive;
 	if (use->group == NULL && OidIsValid(d->maker))
 	{
-		mk_membership_make(use->group_id, GetUserNameFromId(d->maker, false));
+		mk_group_rows_make(use->group_id, GetUserNameFromId(d->maker, false));
 		use->group = mk_membership_get(use->group_id);
 	}
 	if (use->group == NULL)
@@ -956,7 +956,7 @@ mk_change_remove(MkChange *c, MkMember *m, MkRemoved why)
 	mk_change_gone(c, m->member_no);
 	m->removed = why;
 	m->removed_at = c->now;
-	mk_membership_put_member(c->group, m);
+	mk_group_rows_put_member(c->group, m);
 	mk_change_why(c,
 				  why == MK_REMOVED_LEFT ? "left"
 					  : why == MK_REMOVED_SESSION_TIMEOUT
@@ -1070,11 +1070,11 @@ static void
 mk_join_check_settings(const MkJoin *join, const MkGroup *g)
 {
 	mk_check_setting(join->group_id, "assignor", join->has_assignor,
-					 mk_membership_assignor_name(join->assignor),
-					 mk_membership_assignor_name(g->assignor));
+					 mk_group_setting_assignor(join->assignor),
+					 mk_group_setting_assignor(g->assignor));
 	mk_check_setting(join->group_id, "protocol", join->has_protocol,
-					 mk_membership_protocol_name(join->protocol),
-					 mk_membership_protocol_name(g->protocol));
+					 mk_group_setting_protocol(join->protocol),
+					 mk_group_setting_protocol(g->protocol));
 }
 
 static MkMember *
@@ -1163,7 +1163,7 @@ mk_change_join(MkChange *c, const MkJoin *join)
 	MkMember *former;
 	MkMember *m;
 	int32 former_no;
-	int32 member_no = mk_relation_next(MK_REL_MEMBER_NO_SEQ);
+	int32 member_no = mk_number_next(MK_REL_MEMBER_NO_SEQ);
 
 	for (int i = 0; i < g->nmembers; i++)
 		if (g->members[i].removed == MK_REMOVED_NOT)
@@ -1190,7 +1190,7 @@ mk_change_join(MkChange *c, const MkJoin *join)
 		{
 			former->removed = MK_REMOVED_FENCED;
 			former->removed_at = c->now;
-			mk_membership_put_member(g, former);
+			mk_group_rows_put_member(g, former);
 		}
 	}
 
@@ -1213,7 +1213,7 @@ mk_change_join(MkChange *c, const MkJoin *join)
 	m->rebalance_timeout = join->rebalance_timeout;
 	m->removed = MK_REMOVED_NOT;
 	m->seen = m->polled = m->joined_at = c->now;
-	mk_membership_put_member(g, m);
+	mk_group_rows_put_member(g, m);
 	mk_heartbeat_put(member_no, true, c->now);
 	c->changed = true;
 }
@@ -1259,7 +1259,7 @@ mk_change_forget(MkChange *c)
 	for (int i = 0; i < g->nmembers; i++)
 		if (g->members[i].removed != MK_REMOVED_NOT &&
 			g->members[i].removed_at < since)
-			mk_membership_delete_member(g, &g->members[i]);
+			mk_group_rows_delete_member(&g->members[i]);
 }
 
 /* The topics that the members subscribe to: a list of names. */
@@ -1296,7 +1296,7 @@ mk_change_act(MkChange *c, const MkAction *action)
 		case MK_ACTION_GRANT:
 		case MK_ACTION_REVOKE:
 			mk_group_check_right(c->group, action->user, true);
-			mk_membership_grant(c->group, action->name,
+			mk_group_rows_grant(c->group, action->name,
 								action->kind == MK_ACTION_GRANT);
 			c->changed = true;
 			break;
@@ -1315,7 +1315,7 @@ mk_change_act(MkChange *c, const MkAction *action)
 			foreach (lc, mk_progress_topics(c->group->group_no, NULL))
 				mk_lock_topic_in_use(lfirst_int(lc));
 			mk_progress_delete_group(c->group->group_no);
-			mk_membership_delete(c->group);
+			mk_group_rows_delete(c->group);
 			return true;
 	}
 	return false;
@@ -1414,7 +1414,7 @@ mk_group_finish(void *deferred)
 		return;
 	mk_rebalance_write(c.group, before, nbefore, topics, c.now);
 	mk_change_forget(&c);
-	mk_membership_put_group(c.group);
+	mk_group_rows_put_group(c.group);
 	foreach (lc, d->actions)
 		mk_change_tell(&c, lfirst(lc));
 	mk_wakeup_at_end(mk_wakeup_group(c.group->group_no));

@@ -35,8 +35,7 @@ mk_heartbeat_newest(int32 member_no, bool polled)
 				  lengthof(keys), keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
-		at = DatumGetTimestampTz(
-			mk_rows_column(&rows, tuple, Anum_heartbeat_at));
+		at = mk_rows_time(&rows, tuple, Anum_heartbeat_at);
 	mk_rows_end(&rows);
 	return at;
 }
@@ -57,14 +56,13 @@ mk_heartbeat_put(int32 member_no, bool polled, TimestampTz at)
 	values[Anum_heartbeat_member_no - 1] = Int32GetDatum(member_no);
 	values[Anum_heartbeat_polled - 1] = Int32GetDatum(polled);
 	values[Anum_heartbeat_at - 1] = TimestampTzGetDatum(at);
-	mk_relation_insert(MK_REL_HEARTBEAT, NULL, values, nulls);
+	mk_rows_insert(MK_REL_HEARTBEAT, NULL, values, nulls);
 }
 
 void
 mk_heartbeat_delete(int32 member_no)
 {
-	mk_relation_delete_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
-						   &member_no);
+	mk_rows_delete_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1, &member_no);
 }
 
 List *

@@ -33,7 +33,7 @@ mk_do_look_for_obstacle(void *arg)
 	MkObstacle *obstacle = arg;
 
 	obstacle->subscriber = mk_relation_is_subscriber();
-	obstacle->restoring = !obstacle->subscriber && mk_relation_is_unnumbered();
+	obstacle->restoring = !obstacle->subscriber && mk_number_is_unset();
 }
 
 void

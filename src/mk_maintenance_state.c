@@ -55,7 +55,7 @@ static void
 mk_do_heartbeats(void *arg)
 {
 	List *heard_of = mk_heartbeat_members();
-	List *members = mk_membership_numbers();
+	List *members = mk_group_rows_members();
 	ListCell *lc;
 	int i = 0;
 
@@ -107,7 +107,7 @@ mk_maintenance_state(const MkSteps *steps)
 	bool more;
 
 	foreach (lc,
-			 mk_step_list(steps, mk_membership_names, "maintenance of groups"))
+			 mk_step_list(steps, mk_group_rows_names, "maintenance of groups"))
 		(void) mk_step_run(steps, mk_do_group, lfirst(lc),
 						   mk_group_activity(steps, lfirst(lc)));
 	foreach (lc, mk_step_list(steps, mk_list_progress, "expiry of offsets"))

@@ -472,7 +472,7 @@ mk_do_give_back(MkTopicWork *w)
 static bool
 mk_is_settled(MkTopicWork *w)
 {
-	for (int i = 0; !mk_relation_is_settled(w->removed_before); i++)
+	for (int i = 0; !mk_rows_are_gone(w->removed_before); i++)
 	{
 		if (i >= w->settle_tries)
 		{

@@ -46,50 +46,25 @@ enum
  * Progress
  */
 
-static char *
-mk_text_or_null(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	bool isnull;
-	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
-
-	return isnull ? NULL : TextDatumGetCString(datum);
-}
-
-static int64
-mk_offset_or_none(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	bool isnull;
-	Datum datum = mk_rows_nullable(rows, tuple, attno, &isnull);
-
-	return isnull ? -1 : DatumGetInt64(datum);
-}
-
-static int32
-mk_int32(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	return DatumGetInt32(mk_rows_column(rows, tuple, attno));
-}
-
 static void
 mk_progress_read(const MkRows *rows, HeapTuple tuple, MkProgress *p)
 {
-	p->number =
-		DatumGetInt64(mk_rows_column(rows, tuple, Anum_progress_number));
-	p->committed = mk_offset_or_none(rows, tuple, Anum_progress_next_offset);
-	p->metadata = mk_text_or_null(rows, tuple, Anum_progress_metadata);
-	p->committed_by = mk_text_or_null(rows, tuple, Anum_progress_committed_by);
+	p->number = mk_rows_int64(rows, tuple, Anum_progress_number);
+	p->committed = mk_rows_int64_or(rows, tuple, Anum_progress_next_offset, -1);
+	p->metadata = mk_rows_text_or_null(rows, tuple, Anum_progress_metadata);
+	p->committed_by =
+		mk_rows_text_or_null(rows, tuple, Anum_progress_committed_by);
 	if (p->committed >= 0)
 	{
-		p->committed_at = DatumGetTimestampTz(
-			mk_rows_column(rows, tuple, Anum_progress_committed_at));
+		p->committed_at = mk_rows_time(rows, tuple, Anum_progress_committed_at);
 		p->committed_generation =
-			mk_int32(rows, tuple, Anum_progress_committed_generation);
+			mk_rows_int32(rows, tuple, Anum_progress_committed_generation);
 	}
-	p->member_no = mk_int32(rows, tuple, Anum_progress_member_no);
-	p->generation = mk_int32(rows, tuple, Anum_progress_generation);
-	p->position = mk_offset_or_none(rows, tuple, Anum_progress_position);
-	p->turn = DatumGetInt64(mk_rows_column(rows, tuple, Anum_progress_turn));
-	p->paused = DatumGetBool(mk_rows_column(rows, tuple, Anum_progress_paused));
+	p->member_no = mk_rows_int32(rows, tuple, Anum_progress_member_no);
+	p->generation = mk_rows_int32(rows, tuple, Anum_progress_generation);
+	p->position = mk_rows_int64_or(rows, tuple, Anum_progress_position, -1);
+	p->turn = mk_rows_int64(rows, tuple, Anum_progress_turn);
+	p->paused = mk_rows_bool(rows, tuple, Anum_progress_paused);
 }
 
 bool
@@ -114,14 +89,6 @@ mk_progress_get(int32 group_no, int32 topic_id, int32 partition,
 	return tuple != NULL;
 }
 
-static void
-mk_set_text(Datum *values, bool *nulls, AttrNumber attno, const char *text)
-{
-	nulls[attno - 1] = text == NULL;
-	if (text != NULL)
-		values[attno - 1] = CStringGetTextDatum(text);
-}
-
 void
 mk_progress_put(int32 group_no, int32 topic_id, int32 partition, MkProgress *p)
 {
@@ -135,11 +102,12 @@ mk_progress_put(int32 group_no, int32 topic_id, int32 partition, MkProgress *p)
 	values[Anum_progress_number - 1] = Int64GetDatum(p->number);
 	values[Anum_progress_next_offset - 1] = Int64GetDatum(p->committed);
 	nulls[Anum_progress_next_offset - 1] = p->committed < 0;
-	mk_set_text(values, nulls, Anum_progress_metadata, p->metadata);
+	mk_rows_set_text(values, nulls, Anum_progress_metadata, p->metadata);
 	values[Anum_progress_committed_at - 1] =
 		TimestampTzGetDatum(p->committed_at);
 	nulls[Anum_progress_committed_at - 1] = p->committed < 0;
-	mk_set_text(values, nulls, Anum_progress_committed_by, p->committed_by);
+	mk_rows_set_text(values, nulls, Anum_progress_committed_by,
+					 p->committed_by);
 	values[Anum_progress_committed_generation - 1] =
 		Int32GetDatum(p->committed_generation);
 	nulls[Anum_progress_committed_generation - 1] = p->committed < 0;
@@ -149,7 +117,7 @@ mk_progress_put(int32 group_no, int32 topic_id, int32 partition, MkProgress *p)
 	nulls[Anum_progress_position - 1] = p->position < 0;
 	values[Anum_progress_turn - 1] = Int64GetDatum(p->turn);
 	values[Anum_progress_paused - 1] = BoolGetDatum(p->paused);
-	mk_relation_insert(MK_REL_PROGRESS, NULL, values, nulls);
+	mk_rows_insert(MK_REL_PROGRESS, NULL, values, nulls);
 }
 
 List *
@@ -175,15 +143,15 @@ mk_progress_delete_topic(int32 topic_id)
 	{
 		const int32 keys[] = {lfirst_int(lc), topic_id};
 
-		mk_relation_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
-							   lengthof(keys), keys);
+		mk_rows_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY,
+						   lengthof(keys), keys);
 	}
 }
 
 void
 mk_progress_delete_group(int32 group_no)
 {
-	mk_relation_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 1, &group_no);
+	mk_rows_delete_all(MK_REL_PROGRESS, MK_REL_PROGRESS_PKEY, 1, &group_no);
 }
 
 void

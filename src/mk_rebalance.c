@@ -167,7 +167,7 @@ mk_rebalance_follow(MkGroup *g)
 		if (g->members[i].removed == MK_REMOVED_NOT &&
 			mk_member_follow(&g->members[i]))
 		{
-			mk_membership_put_member(g, &g->members[i]);
+			mk_group_rows_put_member(g, &g->members[i]);
 			changed = true;
 		}
 	return changed;
@@ -463,13 +463,13 @@ mk_rebalance_write(MkGroup *g, const MkAssignment *before, int nbefore,
 		{
 			MkAssignment gone = before[i++];
 
-			mk_membership_delete_assignment(&gone);
+			mk_group_rows_delete_assignment(&gone);
 		}
 		if (a == NULL)
 			break;
 		if (i >= nbefore || mk_assignment_compare(&before[i], a) != 0)
 		{
-			mk_membership_put_assignment(g, a);
+			mk_group_rows_put_assignment(g, a);
 			mk_begin_partition(g, a, topics, now);
 			continue;
 		}
@@ -477,7 +477,7 @@ mk_rebalance_write(MkGroup *g, const MkAssignment *before, int nbefore,
 			before[i].handover_at != a->handover_at ||
 			(g->protocol != MK_PROTOCOL_EAGER &&
 			 before[i].generation != a->generation))
-			mk_membership_put_assignment(g, a);
+			mk_group_rows_put_assignment(g, a);
 		i++;
 	}
 }

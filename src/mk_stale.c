@@ -91,7 +91,7 @@ mk_stale_groups(const MkTopic *topic, int32 partition, int64 tail)
 		if (!mk_stale_progress(topic, partition, lfirst_int(lc), tail,
 							   &progress))
 			continue;
-		name = mk_membership_name(lfirst_int(lc));
+		name = mk_group_rows_name(lfirst_int(lc));
 		if (name != NULL)
 			stale = mk_stale_add(
 				stale,
