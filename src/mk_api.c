@@ -15,6 +15,7 @@
 #include "mk_clock.h"
 #include "mk_compat.h"
 #include "mk_group.h"
+#include "mk_member.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
 
@@ -87,7 +88,7 @@ mk_api_interval(FunctionCallInfo fcinfo, int arg, const char *name, int64 least)
 
 	mk_api_require(fcinfo, arg, name);
 	microseconds = mk_clock_interval(PG_GETARG_INTERVAL_P(arg));
-	if (microseconds < least || microseconds > MK_GROUP_MAX_TIMEOUT)
+	if (microseconds < least || microseconds > MK_MEMBER_MAX_TIMEOUT)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"%s\" is out of range", name),

@@ -16,6 +16,10 @@
 #include "mk_api.h"
 #include "mk_compat.h"
 #include "mk_consumer.h"
+#include "mk_group.h"
+#include "mk_group_admin.h"
+#include "mk_liveness.h"
+#include "mk_member.h"
 #include "mk_poll.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
@@ -161,7 +165,7 @@ minikafka_join_group(PG_FUNCTION_ARGS)
 		mk_join_timeout(fcinfo, 8, "max_poll_interval", 5 * 60);
 	join->rebalance_timeout =
 		mk_join_timeout(fcinfo, 9, "rebalance_timeout", 30);
-	mk_group_join(join);
+	mk_member_join(join);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_TEXT_P(cstring_to_text(join->member_id));
 }
@@ -171,7 +175,7 @@ Datum
 minikafka_leave_group(PG_FUNCTION_ARGS)
 {
 	mk_enter_writer("leave_group()");
-	mk_group_leave(mk_group_id(fcinfo), mk_member_id(fcinfo));
+	mk_member_leave(mk_group_id(fcinfo), mk_member_id(fcinfo));
 	PG_RETURN_VOID();
 }
 
@@ -186,8 +190,8 @@ minikafka_heartbeat(PG_FUNCTION_ARGS)
 	mk_enter_writer("heartbeat()");
 	group_id = mk_group_id(fcinfo);
 	group = mk_group_find(group_id);
-	member = mk_group_member(group_id, group, mk_member_id(fcinfo), true);
-	mk_group_touch(group, member, MK_TOUCH_HEARTBEAT);
+	member = mk_member_get(group_id, group, mk_member_id(fcinfo), true);
+	mk_member_touch(group, member, MK_TOUCH_HEARTBEAT);
 	PG_RETURN_INT32(group->generation);
 }
 
@@ -211,7 +215,7 @@ minikafka_assignment(PG_FUNCTION_ARGS)
 	mk_api_enter("assignment()");
 	group_id = mk_group_id(fcinfo);
 	group = mk_group_find_monitored(group_id);
-	member = mk_group_member(group_id, group, mk_member_id(fcinfo), false);
+	member = mk_member_get(group_id, group, mk_member_id(fcinfo), false);
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < group->nassignments; i++)
 	{
@@ -386,7 +390,7 @@ Datum
 minikafka_delete_group(PG_FUNCTION_ARGS)
 {
 	mk_enter_writer("delete_group()");
-	mk_group_delete(mk_group_id(fcinfo));
+	mk_group_admin_delete(mk_group_id(fcinfo));
 	PG_RETURN_VOID();
 }
 
@@ -395,8 +399,8 @@ Datum
 minikafka_grant_group(PG_FUNCTION_ARGS)
 {
 	mk_enter_writer("grant_group()");
-	mk_group_grant(mk_group_id(fcinfo), mk_api_cstring(fcinfo, 1, "grantee"),
-				   true);
+	mk_group_admin_grant(mk_group_id(fcinfo),
+						 mk_api_cstring(fcinfo, 1, "grantee"), true);
 	PG_RETURN_VOID();
 }
 
@@ -405,8 +409,8 @@ Datum
 minikafka_revoke_group(PG_FUNCTION_ARGS)
 {
 	mk_enter_writer("revoke_group()");
-	mk_group_grant(mk_group_id(fcinfo), mk_api_cstring(fcinfo, 1, "grantee"),
-				   false);
+	mk_group_admin_grant(mk_group_id(fcinfo),
+						 mk_api_cstring(fcinfo, 1, "grantee"), false);
 	PG_RETURN_VOID();
 }
 
@@ -416,7 +420,8 @@ Datum
 minikafka_set_group_owner(PG_FUNCTION_ARGS)
 {
 	mk_enter_writer("set_group_owner()");
-	mk_group_set_owner(mk_group_id(fcinfo), mk_api_cstring(fcinfo, 1, "owner"));
+	mk_group_admin_set_owner(mk_group_id(fcinfo),
+							 mk_api_cstring(fcinfo, 1, "owner"));
 	PG_RETURN_VOID();
 }
 
@@ -441,7 +446,7 @@ minikafka_member_is_expired(PG_FUNCTION_ARGS)
 	group = mk_group_find_monitored(mk_group_id(fcinfo));
 	member = group != NULL ? mk_membership_member(group, mk_member_id(fcinfo))
 						   : NULL;
-	PG_RETURN_BOOL(member == NULL || mk_group_is_expired(member));
+	PG_RETURN_BOOL(member == NULL || mk_liveness_is_expired(member));
 }
 
 /* group_commits(group_id), for the view group_offsets */
@@ -539,7 +544,7 @@ mk_lag_expired(const MkGroup *group)
 		expired = palloc0(group->nmembers * sizeof(bool));
 	for (int i = 0; expired != NULL && i < group->nmembers; i++)
 		expired[i] = group->members[i].removed == MK_REMOVED_NOT &&
-			mk_group_is_expired(&group->members[i]);
+			mk_liveness_is_expired(&group->members[i]);
 	return expired;
 }
 
@@ -603,7 +608,7 @@ minikafka_lag(PG_FUNCTION_ARGS)
 	mk_api_enter("lag()");
 	group_id = mk_group_id(fcinfo);
 	group = mk_group_find_monitored(group_id);
-	if (group == NULL && mk_group_find_use(group_id) == NULL)
+	if (group == NULL && mk_group_use_find(group_id) == NULL)
 		mk_group_not_found(group_id);
 	InitMaterializedSRF(fcinfo, 0);
 	if (!PG_ARGISNULL(1))

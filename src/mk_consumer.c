@@ -20,8 +20,12 @@
 #include "mk_clock.h"
 #include "mk_consumer.h"
 #include "mk_errors.h"
+#include "mk_group.h"
+#include "mk_group_use.h"
+#include "mk_liveness.h"
 #include "mk_lock.h"
 #include "mk_log.h"
+#include "mk_member.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_undone.h"
@@ -140,10 +144,10 @@ mk_deferred_lock(void *deferred)
 	mk_lock_group_partition(d->use->group_id, d->topic_id, d->partition);
 	mk_catalog_check_topic(d->topic, d->topic_id);
 	if (d->member_no != 0)
-		mk_group_check_owner(d->use, d->group_no, d->member_no, d->member_id,
-							 d->topic, d->topic_id, d->partition,
-							 d->generation);
-	else if (!mk_group_is_empty(d->use->group))
+		mk_member_check_owner(d->use, d->group_no, d->member_no, d->member_id,
+							  d->topic, d->topic_id, d->partition,
+							  d->generation);
+	else if (!mk_liveness_is_empty(d->use->group))
 	{
 		if (d->resets)
 			mk_group_not_empty(d->use->group_id);
@@ -164,7 +168,7 @@ mk_deferred_lock(void *deferred)
 		p->paused = false;
 	}
 	if (d->commits && d->member_no != 0)
-		mk_group_committed(d->use, d->topic_id, d->partition);
+		mk_group_use_committed(d->use, d->topic_id, d->partition);
 	if (d->polled && p->position != d->seen_position)
 		mk_concurrent(d, "polled");
 	if (d->commits_position && p->committed != d->seen_committed)
@@ -303,7 +307,7 @@ mk_use_without_members(const char *group_id, MkGroup *group)
 	MkGroupUse *use = mk_group_use(group_id, true);
 
 	if (group != NULL)
-		mk_group_check(group);
+		mk_group_use_check(group);
 	return use;
 }
 
@@ -331,7 +335,7 @@ mk_commit_plain(const MkCommit *c)
 
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
-	if (group != NULL && !mk_group_is_empty(group))
+	if (group != NULL && !mk_liveness_is_empty(group))
 		mk_outsider(c->group_id);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
 	d = mk_deferred_copy(mk_use_without_members(c->group_id, group), group,
@@ -458,7 +462,7 @@ mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
 	MkGroup *group = mk_group_get(group_id);
 	MkTarget target = mk_target_parse(text);
 
-	if (!mk_group_is_empty(group))
+	if (!mk_liveness_is_empty(group))
 		mk_group_not_empty(group_id);
 	for (int32 i = 0; i < topic->npartitions; i++)
 	{
@@ -502,7 +506,7 @@ mk_commit_member(const MkCommit *c)
 		(group == NULL ||
 		 mk_membership_any_member(group, c->member_id) == NULL))
 		mk_group_check_generation(c->group_id, group, c->generation);
-	member = mk_group_member(c->group_id, group, c->member_id, true);
+	member = mk_member_get(c->group_id, group, c->member_id, true);
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	a = mk_membership_assignment(group, c->topic->topic_id, c->partition);
@@ -514,8 +518,8 @@ mk_commit_member(const MkCommit *c)
 						 a->generation, c->topic, c->partition);
 	mk_deferred_generation(d, c);
 	mk_deferred_commit(d, c->next_offset, c->metadata, group->generation);
-	mk_group_touch(group, member, MK_TOUCH_COMMIT);
-	mk_group_let_go(group, member->member_no, false);
+	mk_member_touch(group, member, MK_TOUCH_COMMIT);
+	mk_member_let_go(group, member->member_no, false);
 }
 
 void
@@ -614,7 +618,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 							 MkOffsetSink sink, void *arg)
 {
 	MkGroup *group = mk_group_find(group_id);
-	MkMember *member = mk_group_member(group_id, group, member_id, true);
+	MkMember *member = mk_member_get(group_id, group, member_id, true);
 
 	for (int i = 0; i < group->nassignments; i++)
 	{
@@ -647,8 +651,8 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		}
 		mk_deferred_commit(d, p.position, NULL, group->generation);
 	}
-	mk_group_touch(group, member, MK_TOUCH_COMMIT);
-	mk_group_let_go(group, member->member_no, true);
+	mk_member_touch(group, member, MK_TOUCH_COMMIT);
+	mk_member_let_go(group, member->member_no, true);
 }
 
 /* A deferred action about a partition that is the member's, and is to stay so. */
@@ -657,7 +661,7 @@ mk_deferred_assigned(const char *group_id, const char *member_id,
 					 MkTopic *topic, int32 partition)
 {
 	MkGroup *group = mk_group_find(group_id);
-	MkMember *member = mk_group_member(group_id, group, member_id, true);
+	MkMember *member = mk_member_get(group_id, group, member_id, true);
 	MkAssignment *a =
 		mk_membership_assignment(group, topic->topic_id, partition);
 	MkDeferredProgress *d;
@@ -667,7 +671,7 @@ mk_deferred_assigned(const char *group_id, const char *member_id,
 						ERRCODE_INVALID_PARAMETER_VALUE);
 	d = mk_deferred_copy(mk_group_use(group_id, false), group, member,
 						 a->generation, topic, partition);
-	mk_group_touch(group, member, MK_TOUCH_HEARTBEAT);
+	mk_member_touch(group, member, MK_TOUCH_HEARTBEAT);
 	return d;
 }
 

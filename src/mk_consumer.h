@@ -5,7 +5,7 @@
 #ifndef MK_CONSUMER_H
 #define MK_CONSUMER_H
 
-#include "mk_group.h"
+#include "mk_membership.h"
 
 /* As Kafka's offset.metadata.max.bytes */
 #define MK_CONSUMER_MAX_METADATA 4096

@@ -4,12 +4,14 @@
  */
 #include "postgres.h"
 
-#include "mk_group.h"
+#include "mk_group_admin.h"
+#include "mk_group_rows.h"
 #include "mk_heartbeat.h"
 #include "mk_inbox.h"
 #include "mk_maintenance_state.h"
-#include "mk_producer_rows.h"
+#include "mk_membership.h"
 #include "mk_producer.h"
+#include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_role.h"
 
@@ -23,7 +25,7 @@ typedef struct MkCleanProgress
 static void
 mk_do_group(void *arg)
 {
-	mk_group_maintain(arg);
+	mk_group_admin_maintain(arg);
 }
 
 static void

@@ -29,7 +29,12 @@
 #include "mk_compat.h"
 #include "mk_consumer.h"
 #include "mk_errors.h"
+#include "mk_group.h"
+#include "mk_liveness.h"
+#include "mk_log.h"
+#include "mk_member.h"
 #include "mk_poll.h"
+#include "mk_rebalance.h"
 #include "mk_topic.h"
 #include "mk_try.h"
 #include "mk_undone.h"
@@ -106,8 +111,8 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 	bool lets_go = false;
 
 	look->group = mk_group_find(group_id);
-	look->member = mk_group_member(group_id, look->group, member_id, true);
-	look->due = mk_group_touch(look->group, look->member, MK_TOUCH_POLL);
+	look->member = mk_member_get(group_id, look->group, member_id, true);
+	look->due = mk_member_touch(look->group, look->member, MK_TOUCH_POLL);
 	look->sources =
 		palloc(Max(look->group->nassignments, 1) * sizeof(MkSource));
 	look->nsources = 0;
@@ -121,7 +126,7 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 		if (a->target != a->owner)
 		{
 			mk_consumer_position(look->group, look->member, a, &s->position);
-			lets_go |= mk_group_is_done_with(
+			lets_go |= mk_rebalance_is_done_with(
 				look->group, a, s->position.position, s->position.committed);
 			continue;
 		}
@@ -136,7 +141,7 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 	}
 	if (lets_go)
 	{
-		mk_group_let_go(look->group, look->member->member_no, true);
+		mk_member_let_go(look->group, look->member->member_no, true);
 		look->due = true;
 	}
 	qsort(look->sources, look->nsources, sizeof(MkSource), mk_source_compare);
@@ -256,7 +261,7 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 static void
 mk_look_limit(MkLook *look)
 {
-	int halved = mk_group_halved(look->group);
+	int halved = mk_liveness_halved(look->group);
 	int64 unread = 0;
 
 	look->max_records = look->poll->max_records;

@@ -177,6 +177,19 @@ mk_rebalance_follow(MkGroup *g)
  * Changes in memory
  */
 
+bool
+mk_rebalance_is_done_with(const MkGroup *group, const MkAssignment *a,
+						  int64 position, int64 committed)
+{
+	MkTopic *topic;
+
+	if (position <= committed)
+		return true;
+	topic = mk_membership_topic_by_id(group, a->topic_id);
+	/* only a seek() puts a position beyond the end */
+	return topic == NULL || position > mk_log_end(topic, a->partition);
+}
+
 void
 mk_rebalance_hand_over(MkGroup *g, MkAssignment *a)
 {

@@ -23,6 +23,14 @@ extern bool mk_rebalance_is_due(const MkGroup *group, const MkMember *member);
  */
 extern bool mk_rebalance_follow(MkGroup *group);
 
+/*
+ * Whether the owner of a partition, which stands at "position" (-1: at the
+ * committed offset), has committed all that it has polled there.
+ */
+extern bool
+mk_rebalance_is_done_with(const MkGroup *group, const MkAssignment *assignment,
+						  int64 position, int64 committed);
+
 /* Gives a partition that is to move to who is to have it. */
 extern void mk_rebalance_hand_over(MkGroup *group, MkAssignment *assignment);
 
