@@ -20,6 +20,7 @@
 #include "mk_group_admin.h"
 #include "mk_liveness.h"
 #include "mk_member.h"
+#include "mk_lag.h"
 #include "mk_poll.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
@@ -301,13 +302,15 @@ minikafka_committed(PG_FUNCTION_ARGS)
 {
 	char *group_id;
 	MkTopic *topic;
+	int32 partition;
 	int64 offset;
 
 	mk_api_enter("committed()");
 	group_id = mk_group_id(fcinfo);
 	topic = mk_api_monitored_topic(fcinfo, 1);
-	offset = mk_consumer_committed(group_id, topic,
-								   mk_api_partition(fcinfo, 2, topic));
+	partition = mk_api_partition(fcinfo, 2, topic);
+	offset = mk_consumer_committed(group_id, mk_group_find_monitored(group_id),
+								   topic, partition);
 	if (offset < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(offset);
@@ -463,7 +466,7 @@ minikafka_group_commits(PG_FUNCTION_ARGS)
 	InitMaterializedSRF(fcinfo, 0);
 	if (group == NULL)
 		return (Datum) 0;
-	foreach (lc, mk_consumer_topics(group))
+	foreach (lc, mk_lag_topics(group))
 	{
 		MkTopic *topic = lfirst(lc);
 		Datum name = CStringGetTextDatum(NameStr(topic->name));
@@ -514,21 +517,21 @@ mk_lag_call(void *arg)
 	for (int32 i = 0; i < call->npartitions; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		mk_consumer_lag(call->group_id, call->group, call->topic, i, call->ends,
-						&call->lags[i]);
+		mk_lag_get(call->group_id, call->group, call->topic, i, call->ends,
+				   &call->lags[i]);
 	}
 }
 
 /* The ends of partitions; the view consumer_lag calls lag() for each group. */
 static MkEnds *
-mk_lag_ends(FunctionCallInfo fcinfo)
+mk_call_ends(FunctionCallInfo fcinfo)
 {
 	MemoryContext old;
 
 	if (fcinfo->flinfo->fn_extra == NULL)
 	{
 		old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
-		fcinfo->flinfo->fn_extra = mk_consumer_ends();
+		fcinfo->flinfo->fn_extra = mk_lag_ends();
 		MemoryContextSwitchTo(old);
 	}
 	return fcinfo->flinfo->fn_extra;
@@ -561,7 +564,7 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 					  .group = group,
 					  .topic = topic,
 					  .npartitions = topic->npartitions,
-					  .ends = mk_lag_ends(fcinfo)};
+					  .ends = mk_call_ends(fcinfo)};
 	bool *expired = mk_lag_expired(group);
 	bool unreadable = false;
 	Datum name = CStringGetTextDatum(NameStr(topic->name));
@@ -618,7 +621,7 @@ minikafka_lag(PG_FUNCTION_ARGS)
 	{
 		ListCell *lc;
 
-		foreach (lc, mk_consumer_topics(group))
+		foreach (lc, mk_lag_topics(group))
 			mk_lag_rows(fcinfo, group_id, group, lfirst(lc), true);
 	}
 	return (Datum) 0;

@@ -10,10 +10,8 @@
  */
 #include "postgres.h"
 
-#include "common/int.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/hsearch.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -27,6 +25,7 @@
 #include "mk_log.h"
 #include "mk_member.h"
 #include "mk_progress.h"
+#include "mk_target.h"
 #include "mk_topic.h"
 #include "mk_undone.h"
 #include "mk_xact.h"
@@ -196,6 +195,8 @@ mk_deferred_write(void *deferred)
 		p->committed_by = d->member_id;
 		p->committed_generation = d->committed_generation;
 	}
+	Assert(mk_lock_group_partition_is_mine(d->use->group_id, d->topic_id,
+										   d->partition));
 	mk_progress_put(d->use->group->group_no, d->topic_id, d->partition, p);
 }
 
@@ -344,103 +345,9 @@ mk_commit_plain(const MkCommit *c)
 	mk_deferred_commit(d, c->next_offset, c->metadata, MK_NO_GENERATION);
 }
 
-/* The target of reset_offsets(), as it is written. */
-typedef struct MkTarget
-{
-	enum
-	{
-		MK_TARGET_EARLIEST,
-		MK_TARGET_LATEST,
-		MK_TARGET_OFFSET,
-		MK_TARGET_SHIFT,
-		MK_TARGET_TIME
-	} kind;
-	int64 number; /* offset, shift or time */
-} MkTarget;
-
-static MkTarget
-mk_target_parse(const char *text)
-{
-	static const struct
-	{
-		const char *prefix;
-		int kind;
-	} kinds[] = {{"offset:", MK_TARGET_OFFSET},
-				 {"shift:", MK_TARGET_SHIFT},
-				 {"time:", MK_TARGET_TIME}};
-	MkTarget target = {0};
-
-	if (strcmp(text, "earliest") == 0)
-		return target;
-	target.kind = MK_TARGET_LATEST;
-	if (strcmp(text, "latest") == 0)
-		return target;
-	for (int i = 0; i < (int) lengthof(kinds); i++)
-	{
-		size_t length = strlen(kinds[i].prefix);
-		const char *rest = text + length;
-
-		if (strncmp(text, kinds[i].prefix, length) != 0)
-			continue;
-		target.kind = kinds[i].kind;
-		if (target.kind == MK_TARGET_TIME)
-			target.number = DatumGetTimestampTz(DirectFunctionCall3(
-				timestamptz_in, CStringGetDatum(rest),
-				ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-		else
-		{
-			char *rest_end;
-
-			errno = 0;
-			target.number = strtoi64(rest, &rest_end, 10);
-			if (errno != 0 || rest_end == rest || *rest_end != '\0' ||
-				isspace((unsigned char) *rest))
-				break;
-		}
-		if (target.kind != MK_TARGET_OFFSET || target.number >= 0)
-			return target;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid target \"%s\"", text),
-			 errhint("Use \"earliest\", \"latest\", \"offset:N\", "
-					 "\"shift:N\", or \"time:TIMESTAMP\".")));
-}
-
-static int64
-mk_target_offset(const MkTarget *target, const MkTopic *topic, int32 partition,
-				 int64 committed)
-{
-	int64 start = mk_log_start(topic, partition);
-	int64 end = Max(start, mk_log_end(topic, partition));
-	int64 offset = start;
-
-	switch (target->kind)
-	{
-		case MK_TARGET_EARLIEST:
-			break;
-		case MK_TARGET_LATEST:
-			offset = end;
-			break;
-		case MK_TARGET_OFFSET:
-			offset = target->number;
-			break;
-		case MK_TARGET_SHIFT:
-			if (pg_add_s64_overflow(Max(committed, start), target->number,
-									&offset))
-				offset = target->number < 0 ? start : end;
-			break;
-		case MK_TARGET_TIME:
-			offset = mk_log_since(topic, partition, target->number, end);
-			break;
-	}
-	return Min(Max(offset, start), end);
-}
-
-/* What this transaction has noted, else what the statement sees, else -1. */
-static int64
-mk_committed_offset(const char *group_id, const MkGroup *group,
-					const MkTopic *topic, int32 partition)
+int64
+mk_consumer_committed(const char *group_id, const MkGroup *group,
+					  const MkTopic *topic, int32 partition)
 {
 	const MkDeferredProgress *deferred =
 		mk_deferred_find(group_id, topic->topic_id, partition);
@@ -466,8 +373,9 @@ mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
 		mk_group_not_empty(group_id);
 	for (int32 i = 0; i < topic->npartitions; i++)
 	{
-		int64 offset = mk_target_offset(
-			&target, topic, i, mk_committed_offset(group_id, group, topic, i));
+		int64 offset =
+			mk_target_offset(&target, topic, i,
+							 mk_consumer_committed(group_id, group, topic, i));
 		MkDeferredProgress *d = mk_deferred_copy(
 			mk_use_without_members(group_id, group), group, NULL, 0, topic, i);
 
@@ -698,127 +606,4 @@ mk_consumer_pause(const char *group_id, const char *member_id, MkTopic *topic,
 	d->pauses = true;
 	d->paused = pause;
 	mk_xact_defer(&mk_deferred_kind, d);
-}
-
-/* ---------------------------------------------------------------------------
- * Reading
- */
-
-int64
-mk_consumer_committed(const char *group_id, const MkTopic *topic,
-					  int32 partition)
-{
-	return mk_committed_offset(group_id, mk_group_find_monitored(group_id),
-							   topic, partition);
-}
-
-List *
-mk_consumer_topics(const MkGroup *group)
-{
-	List *numbers = mk_progress_topics(group->group_no, GetActiveSnapshot());
-	List *result = NIL;
-	ListCell *lc;
-
-	for (int i = 0; i < group->ntopics; i++)
-		numbers = list_append_unique_int(numbers, group->topics[i].topic_id);
-	/* those that the last members read, also if they have committed nothing */
-	for (int i = 0; group->ntopics == 0 && i < group->nmembers; i++)
-		for (int j = 0; j < group->members[i].ntopics; j++)
-			numbers =
-				list_append_unique_int(numbers, group->members[i].topic_ids[j]);
-	list_sort(numbers, list_int_cmp);
-	foreach (lc, numbers)
-	{
-		MkTopic *topic = mk_catalog_topic_by_id(lfirst_int(lc));
-
-		if (topic != NULL && mk_topic_is_visible(topic))
-			result = lappend(result, topic);
-	}
-	return result;
-}
-
-/* A partition, as a query has found it. */
-typedef struct MkEnd
-{
-	/* hash key */
-	int32 topic_id;
-	int32 partition;
-
-	int64 log_start;
-	int64 end;
-
-	/* the record that was looked up last, which many groups stand at */
-	int64 position; /* -1: none yet */
-	bool found;
-	TimestampTz ts;
-} MkEnd;
-
-MkEnds *
-mk_consumer_ends(void)
-{
-	HASHCTL ctl = {0};
-
-	ctl.keysize = offsetof(MkEnd, log_start);
-	ctl.entrysize = sizeof(MkEnd);
-	ctl.hcxt = CurrentMemoryContext;
-	return hash_create("minikafka ends", 64, &ctl,
-					   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-}
-
-static MkEnd *
-mk_end_get(MkEnds *ends, const MkTopic *topic, int32 partition)
-{
-	MkEnd key = {.topic_id = topic->topic_id, .partition = partition};
-	MkEnd *e = hash_search(ends, &key, HASH_FIND, NULL);
-
-	if (e != NULL)
-		return e;
-	key.log_start = mk_log_start(topic, partition);
-	key.end = Max(key.log_start, mk_log_end(topic, partition));
-	key.position = -1;
-	e = hash_search(ends, &key, HASH_ENTER, NULL);
-	*e = key;
-	return e;
-}
-
-/* The time of the first record from a position on; false if there is none. */
-static bool
-mk_end_time(MkEnd *e, const MkTopic *topic, int64 position, TimestampTz *ts)
-{
-	int64 offset;
-
-	if (e->position != position)
-	{
-		e->position = -1;
-		e->found = mk_log_time(topic, e->partition, position,
-							   GetActiveSnapshot(), &offset, &e->ts) &&
-			offset < e->end;
-		e->position = position;
-	}
-	*ts = e->ts;
-	return e->found;
-}
-
-void
-mk_consumer_lag(const char *group_id, const MkGroup *group,
-				const MkTopic *topic, int32 partition, MkEnds *ends,
-				MkLag *result)
-{
-	MkEnd *e = mk_end_get(ends, topic, partition);
-	int64 position;
-	TimestampTz ts;
-	MkAssignment *a = group != NULL
-		? mk_membership_assignment(group, topic->topic_id, partition)
-		: NULL;
-
-	result->owner = a != NULL ? mk_membership_member_no(group, a->owner) : NULL;
-	result->committed = mk_committed_offset(group_id, group, topic, partition);
-	result->log_start = e->log_start;
-	result->end = e->end;
-	position = Max(result->committed, result->log_start);
-	result->lag = Max(result->end - position, 0);
-	result->time_lag = 0;
-	if (result->lag > 0 && mk_end_time(e, topic, position, &ts))
-		result->time_lag =
-			mk_clock_is_ahead(ts) ? -1 : Max(mk_clock_now() - ts, 0);
 }

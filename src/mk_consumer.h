@@ -100,39 +100,11 @@ mk_consumer_reset_committed(const MkGroup *group, const MkMember *member,
 							int64 next_offset);
 
 /*
- * The committed offset that the statement sees, or that this transaction has
- * noted; -1 if there is none.
+ * The committed offset that this transaction is going to write, else the one that
+ * the statement sees; -1 if there is none.  "group" may be NULL: it does not exist
+ * yet.
  */
-extern int64 mk_consumer_committed(const char *group_id, const MkTopic *topic,
-								   int32 partition);
-
-/*
- * The topics in which the group has offsets or members, or had the last, and
- * which the caller may see: a list of MkTopic.
- */
-extern List *mk_consumer_topics(const MkGroup *group);
-
-typedef struct MkLag
-{
-	int64 log_start;
-	int64 end;
-	int64 committed; /* -1: none */
-	int64 lag;
-	int64 time_lag; /* microseconds, -1: not known, of a wrong clock */
-	const MkMember *owner; /* NULL: nobody has it */
-} MkLag;
-
-/*
- * What was looked up of partitions, for all groups that one query asks about;
- * made in the current memory context, and freed with it.
- */
-typedef struct HTAB MkEnds;
-
-extern MkEnds *mk_consumer_ends(void);
-
-/* "group" may be NULL: one that the transaction is going to make. */
-extern void mk_consumer_lag(const char *group_id, const MkGroup *group,
-							const MkTopic *topic, int32 partition, MkEnds *ends,
-							MkLag *result);
+extern int64 mk_consumer_committed(const char *group_id, const MkGroup *group,
+								   const MkTopic *topic, int32 partition);
 
 #endif /* MK_CONSUMER_H */

@@ -531,6 +531,7 @@ mk_group_change_apply(const MkGroupChanges *changes)
 	List *topics;
 	ListCell *lc;
 
+	Assert(changes->changes != NIL);
 	u.group = mk_membership_get_for_update(changes->group_id);
 	if (u.group == NULL)
 	{

@@ -436,6 +436,7 @@ mk_group_rows_put_group(MkGroup *g)
 	Datum values[Natts_group] = {0};
 	bool nulls[Natts_group] = {0};
 
+	Assert(mk_lock_group_is_mine(g->group_id, true));
 	g->version++;
 	values[Anum_group_group_id - 1] = CStringGetTextDatum(g->group_id);
 	values[Anum_group_group_no - 1] = Int32GetDatum(g->group_no);
@@ -490,6 +491,7 @@ mk_group_rows_put_member(const MkGroup *group, MkMember *m)
 	Datum *topics = palloc(Max(m->ntopics, 1) * sizeof(Datum));
 	Datum *topic_ids = palloc(Max(m->ntopics, 1) * sizeof(Datum));
 
+	Assert(mk_lock_group_is_mine(group->group_id, true));
 	for (int i = 0; i < m->ntopics; i++)
 	{
 		topics[i] = CStringGetTextDatum(m->topics[i]);
@@ -535,6 +537,7 @@ mk_group_rows_put_assignment(const MkGroup *group, MkAssignment *a)
 	Datum values[Natts_assignment] = {0};
 	bool nulls[Natts_assignment] = {0};
 
+	Assert(mk_lock_group_is_mine(group->group_id, true));
 	values[Anum_assignment_group_no - 1] = Int32GetDatum(group->group_no);
 	values[Anum_assignment_topic_id - 1] = Int32GetDatum(a->topic_id);
 	values[Anum_assignment_partition - 1] = Int32GetDatum(a->partition);
@@ -562,6 +565,7 @@ mk_group_rows_grant(const MkGroup *group, const char *grantee, bool grant)
 	ScanKeyData keys[2];
 	bool had;
 
+	Assert(mk_lock_group_is_mine(group->group_id, true));
 	namestrcpy(&name, grantee);
 	ScanKeyInit(&keys[0], Anum_grant_group_no, BTEqualStrategyNumber, F_INT4EQ,
 				Int32GetDatum(group->group_no));

@@ -240,6 +240,7 @@ mk_group_use_check(MkGroup *group)
 void
 mk_group_use_called(MkGroupUse *use, int32 member_no)
 {
+	Assert(mk_lock_group_is_mine(use->group_id, use->exclusive));
 	use->callers = lappend_int(use->callers, member_no);
 }
 
@@ -248,6 +249,7 @@ mk_group_use_committed(MkGroupUse *use, int32 topic_id, int32 partition)
 {
 	MkGroupPartition *p;
 
+	Assert(mk_lock_group_is_mine(use->group_id, use->exclusive));
 	/* otherwise the group stays as it is */
 	if (!use->exclusive)
 		return;

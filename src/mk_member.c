@@ -138,6 +138,7 @@ mk_member_check(const MkGroupUse *use, int32 group_no, int32 member_no,
 	bool same = g != NULL && g->group_no == group_no;
 	MkMember *m = same ? mk_membership_member_no(g, member_no) : NULL;
 
+	Assert(mk_lock_group_is_mine(use->group_id, use->exclusive));
 	if (m != NULL)
 		return m;
 	m = same ? mk_membership_any_member(g, member_id) : NULL;

@@ -13,6 +13,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "mk_lock.h"
 #include "mk_membership.h"
 #include "mk_number.h"
 #include "mk_role.h"
@@ -142,6 +143,7 @@ mk_membership_get_for_update(const char *group_id)
 {
 	bool own;
 
+	Assert(mk_lock_group_is_mine(group_id, true));
 	/* no VACUUM FULL may move the rows whose tids the result holds */
 	LockRelationOid(mk_relation_oid(MK_REL_GROUP), RowExclusiveLock);
 	LockRelationOid(mk_relation_oid(MK_REL_MEMBER), RowExclusiveLock);
