@@ -1,23 +1,26 @@
-# The documents: each block of SQL runs, in order, and prints what the document
-# shows.
+# Runs the SQL of the documents, and compares what it prints with what they show.
 #
-# A document is a Markdown file with these blocks, fenced by ```:
+# A document is a Markdown file.  Its fenced blocks are of these kinds:
 #
-#   sql       statements, to be run.  All of a document's run in one session of
-#             psql, in a database of its own, as a superuser.
-#   text      right after a block of SQL: what psql prints for that block.  A
-#             block of SQL without one prints nothing.
+#   sql       Statements to run.  psql runs all blocks of a document in order, in
+#             one session, in a database of its own, as a superuser.
+#   text      The output of the block of SQL right before it.  A block of SQL
+#             without one must print nothing.
 #
-# Blocks of other kinds, and text blocks elsewhere, are left alone.  A comment
-# on the line before a block of SQL keeps it from being run:
+# The test ignores blocks of other kinds, and text blocks elsewhere.  A comment on
+# the line before a block of SQL keeps the block from being run:
 #
 #   <!-- not run: REASON -->
 #
+# A comment on a line of its own runs statements that the document does not show:
+#
+#   <!-- run: CREATE EXTENSION minikafka; -->
+#
 # To add a document, add its name to @documents.
 #
-# These are not compared: command tags ("BEGIN"), the empty results of functions
-# that return void, widths of columns, times, UUIDs, the SQLSTATE of an error
-# where the document leaves it out, and what the document abbreviates by "…".
+# The comparison ignores command tags, results of one column without a value (as
+# of functions that return void), widths of columns, times, UUIDs, the SQLSTATEs
+# of errors if the document leaves them out, and what it abbreviates as "…".
 
 use strict;
 use warnings FATAL => 'all';
@@ -30,7 +33,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my @documents = qw(README.md doc/tutorial.md doc/reference.md);
+my @documents = qw(README.md doc/tutorial.md doc/reference.md
+  doc/operations.md);
 
 my $root = "$FindBin::RealBin/../..";
 
@@ -39,8 +43,8 @@ my $node = new_node('primary', 'statement_timeout = 0');
 # ---------------------------------------------------------------------------
 # Reading a document
 
-# The blocks of a document, in order: kind, line, the block's text, the text of
-# the line before it, and whether only empty lines are between it and the last.
+# The blocks of a document, in order: kind, line, text, the last line before it
+# that is not empty, and whether it follows another block directly.
 sub blocks
 {
 	my ($text) = @_;
@@ -71,6 +75,12 @@ sub blocks
 				near   => $before eq '',
 			};
 		}
+		elsif ($line =~ /^<!-- run: (.*) -->$/)
+		{
+			push @blocks,
+			  { kind => 'sql', line => $number, text => "$1\n", before => '' };
+			$before = $line;
+		}
 		elsif ($line =~ /\S/)
 		{
 			$before = $line;
@@ -80,7 +90,7 @@ sub blocks
 	return @blocks;
 }
 
-# What is to be run: blocks of SQL with the output that each shows.
+# The blocks of SQL to run, each with the output that the document shows.
 sub examples
 {
 	my @examples;
@@ -106,8 +116,8 @@ sub examples
 # ---------------------------------------------------------------------------
 # Running it
 
-# What psql prints for each of the examples.  Its output and its errors go
-# through one pipe, without buffers, so that they stay in order.
+# What psql prints for each example.  Output and errors go through one pipe,
+# unbuffered, so that they stay in order.
 sub run
 {
 	my ($database, @examples) = @_;
@@ -125,15 +135,15 @@ sub run
 	return split /^$mark\n/m, $output, -1;
 }
 
-# The part of an output that is compared.
+# The part of an output that counts.
 sub plain
 {
 	my ($output) = @_;
 
 	for ($output)
 	{
-		# no result
-		s/^ *\w+ *\n-+\n *\n\(1 row\)\n//mg;
+		# empty results: of void, or no rows
+		s/^ *\w+ *\n-+\n(?: *\n)*\(\d+ rows?\)\n//mg;
 		s/^LOCATION: .*\n//mg;
 		s/^(?:psql:\S+:\d+: )?(ERROR|WARNING|NOTICE): +/$1: /mg;
 		# as wide as their contents
@@ -148,7 +158,7 @@ sub plain
 	return $output;
 }
 
-# Whether an output is what a document shows; both plain.
+# Whether an output matches what the document shows; both are plain.
 sub same
 {
 	my ($output, $shown) = @_;
@@ -181,7 +191,7 @@ sub check_document
 			  . "what $document shows:\n$examples[$i]{output}");
 	}
 
-	# roles are not of one database
+	# roles belong to no database
 	$node->safe_psql('postgres', "DROP DATABASE $database");
 	$node->safe_psql('postgres', "DROP ROLE $_")
 	  for split /\n/, $node->safe_psql('postgres', <<'SQL');
@@ -192,7 +202,7 @@ SQL
 }
 
 # ---------------------------------------------------------------------------
-# That it finds what it is to find
+# The comparison itself
 
 my @found = examples(<<'MARKDOWN');
 ```sql
@@ -213,6 +223,8 @@ Prose.
 no output
 ```
 
+<!-- run: SELECT 3; -->
+
 <!-- not run: it takes a week -->
 
 ```sql
@@ -220,9 +232,18 @@ SELECT 2;
 ```
 MARKDOWN
 
-is_deeply([ map { $_->{output} } @found ], [ " 1\n", '' ], 'blocks are found');
+is_deeply(
+	[ map { [ $_->{text}, $_->{output} ] } @found ],
+	[
+		[ "SELECT 1;\n", " 1\n" ],
+		[ "BEGIN;\n",    '' ],
+		[ "SELECT 3;\n", '' ]
+	],
+	'blocks are found');
 ok(same(plain(" a | b\n---+----\n"), plain(" a |  b\n---+-----\n")),
 	'widths do not count');
+is(plain(" f\n---\n \n(1 row)\n"), '', 'an empty result does not count');
+ok(!same(plain(" f\n---\n 1\n(1 row)\n"), ''), '... another does');
 ok(!same(" a\n 1\n", " a\n 2\n"), 'values count');
 ok(!same("ERROR: MK022: x\n", ''), 'an error that is not shown counts');
 ok(same("ERROR: MK022: x\n", "ERROR: x\n"), 'a SQLSTATE may be left out');
