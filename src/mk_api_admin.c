@@ -14,6 +14,7 @@
 #include "utils/snapmgr.h"
 
 #include "mk_api.h"
+#include "mk_check.h"
 #include "mk_log.h"
 #include "mk_maintenance.h"
 #include "mk_producer_rows.h"
@@ -131,8 +132,8 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 	foreach (lc, mk_segment_strangers(report.topic, -1))
 		mk_report("error", -1, -1, lfirst(lc), &report);
 	for (int32 i = 0; i < report.topic->npartitions; i++)
-		report.sound[i] = mk_log_check(report.topic, i, GetActiveSnapshot(),
-									   mk_report, &report);
+		report.sound[i] = mk_check_partition(
+			report.topic, i, GetActiveSnapshot(), mk_report, &report);
 	mk_progress_scan_topic(report.topic->topic_id, GetActiveSnapshot(),
 						   mk_check_committed, &report);
 	foreach (lc, mk_producer_rows_ids(GetActiveSnapshot()))

@@ -26,6 +26,7 @@
 #include "utils/memutils.h"
 
 #include "mk_compact.h"
+#include "mk_partition.h"
 #include "mk_keyset.h"
 
 /* Records that one step looks at, and removes, at most. */
@@ -198,7 +199,7 @@ mk_compact_segment(MkCompaction *c, int64 segment, int64 log_start, int *looked,
 	if (!mk_scan_begin(&s, c->topic, c->partition, segment, RowExclusiveLock,
 					   NULL, Max(start, log_start), c->next - 1, NULL))
 	{
-		mk_log_check_dropped(c->topic, c->partition, segment);
+		mk_partition_check_dropped(c->topic, c->partition, segment);
 		c->next = start;
 		return;
 	}
@@ -274,7 +275,7 @@ mk_compact_is_empty(const MkTopic *topic, int32 partition, int64 segment)
 					   Max(start, mk_log_start(topic, partition)),
 					   start + topic->segment_records - 1, NULL))
 	{
-		mk_log_check_dropped(topic, partition, segment);
+		mk_partition_check_dropped(topic, partition, segment);
 		return true;
 	}
 	empty = !mk_scan_next(&s, ForwardScanDirection);
@@ -334,7 +335,7 @@ mk_compact_latest(const MkTopic *topic, int32 partition, Snapshot snapshot,
 		if (!mk_scan_begin(&s, topic, partition, segments[i], AccessShareLock,
 						   snapshot, log_start, PG_INT64_MAX, NULL))
 		{
-			mk_log_check_dropped(topic, partition, segments[i]);
+			mk_partition_check_dropped(topic, partition, segments[i]);
 			continue;
 		}
 		while (go_on && mk_scan_next(&s, BackwardScanDirection))

@@ -12,9 +12,6 @@
 #include "mk_catalog.h"
 #include "mk_scan.h"
 
-/* To be called once, in _PG_init. */
-extern void mk_log_init(void);
-
 /* ---------------------------------------------------------------------------
  * Appending: the caller holds mk_lock_sequence
  */
@@ -87,16 +84,6 @@ mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
  */
 typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
 
-/*
- * To be called when there is no table of a segment: raises an error if there
- * should be one.
- */
-extern void
-mk_log_check_dropped(const MkTopic *topic, int32 partition, int64 segment);
-
-/* Raises 55000 if a table is missing, is not where it should be, or too many. */
-extern void mk_log_check_tables(const MkTopic *topic, int32 partition);
-
 /* The log start: the first offset that can be read, if there is a record. */
 extern int64 mk_log_start(const MkTopic *topic, int32 partition);
 
@@ -150,20 +137,5 @@ extern int64 mk_log_since(const MkTopic *topic, int32 partition,
 /* The first record of a time at or after ts that the snapshot sees, or -1. */
 extern int64 mk_log_offset_for_time(const MkTopic *topic, int32 partition,
 									TimestampTz ts, Snapshot snapshot);
-
-/* ---------------------------------------------------------------------------
- * Checking
- */
-
-/* What check_topic reports; severity is "error", "warning" or "notice". */
-typedef void (*MkLogProblem)(const char *severity, int32 partition,
-							 int64 offset, const char *problem, void *arg);
-
-/*
- * Reads the whole of a partition; an offset below 0 means none.  False if a
- * table is missing or altered, so that mk_log_end may fail.
- */
-extern bool mk_log_check(const MkTopic *topic, int32 partition,
-						 Snapshot snapshot, MkLogProblem report, void *arg);
 
 #endif /* MK_LOG_H */

@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "mk_check.h"
 #include "mk_clock.h"
 #include "mk_compact.h"
 #include "mk_lock.h"
@@ -178,7 +179,7 @@ mk_do_check(MkTopicWork *w)
 
 	if (!mk_begin_partition(w))
 		return;
-	mk_log_check_tables(w->topic, w->partition);
+	mk_check_tables(w->topic, w->partition);
 	mk_forget_lost(w);
 	last = mk_log_last_time(w->topic, w->partition);
 	if (mk_clock_is_ahead(last))

@@ -9,8 +9,8 @@
 #include "mk_catalog.h"
 #include "mk_contract.h"
 #include "mk_guc.h"
-#include "mk_log.h"
 #include "mk_membership.h"
+#include "mk_partition.h"
 #include "mk_relation.h"
 #include "mk_segment.h"
 #include "mk_shmem.h"
@@ -32,7 +32,7 @@ _PG_init(void)
 	mk_contract_init();
 	mk_membership_init();
 	mk_segment_init();
-	mk_log_init();
+	mk_partition_init();
 	mk_xact_init();
 	mk_wakeup_init();
 	mk_worker_init();

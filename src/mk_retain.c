@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "mk_partition.h"
 #include "mk_retain.h"
 
 /* Rows that one step removes, at most. */
@@ -82,7 +83,7 @@ mk_retain_records(const MkTopic *topic, int32 partition, int64 from, int64 to)
 		if (!mk_scan_begin(&s, topic, partition, segments[i], AccessShareLock,
 						   NULL, from, to - 1, NULL))
 		{
-			mk_log_check_dropped(topic, partition, segments[i]);
+			mk_partition_check_dropped(topic, partition, segments[i]);
 			continue;
 		}
 		while (mk_scan_next(&s, ForwardScanDirection))
@@ -124,7 +125,7 @@ mk_retain_trim(const MkTopic *topic, int32 partition, bool always)
 	if (!mk_scan_begin(&s, topic, partition, segment, RowExclusiveLock, NULL,
 					   start, log_start - 1, NULL))
 	{
-		mk_log_check_dropped(topic, partition, segment);
+		mk_partition_check_dropped(topic, partition, segment);
 		return false;
 	}
 	while (removed < MK_TRIM_ROWS && mk_scan_next(&s, ForwardScanDirection))
