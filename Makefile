@@ -8,7 +8,9 @@
 #   make unit            unit tests of the files that need no server
 #   make format          lays out the C files (clang-format 14)
 #
-# STRICT=1 turns on all warnings and makes them errors, as CI does.
+# STRICT=1 turns on all warnings and makes them errors, as CI does.  SANITIZE=1
+# builds with checks for undefined behaviour, and the unit tests also with those
+# for addresses.
 # "bash test/run.sh" does everything, with a server of its own.
 
 PG_CONFIG ?= pg_config
@@ -60,6 +62,16 @@ PG_CFLAGS += -Wno-unknown-warning-option -Wno-ignored-optimization-argument \
 endif
 endif
 
+# What has undefined behaviour ends the process; variables on the stack that are
+# read before they are set have an improbable value.
+ifdef SANITIZE
+SANITIZER  = -fsanitize=undefined -fno-sanitize-recover=all \
+             -fno-omit-frame-pointer
+PG_CFLAGS += $(SANITIZER) -ftrivial-auto-var-init=pattern
+SHLIB_LINK += $(SANITIZER)
+UNIT_FLAGS = $(SANITIZER) -fsanitize=address
+endif
+
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
@@ -85,7 +97,7 @@ UNIT_BINS = $(patsubst test/unit/%.c,tmp_check/unit/%,$(UNIT_TESTS))
 
 tmp_check/unit/%: test/unit/%.c $(PURE_SRC) $(wildcard src/*.h test/unit/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -DFRONTEND -Isrc $(CPPFLAGS) $< $(PURE_SRC) -o $@
+	$(CC) $(CFLAGS) $(UNIT_FLAGS) -DFRONTEND -Isrc $(CPPFLAGS) $< $(PURE_SRC) -o $@
 
 .PHONY: unit pgtap prove format
 unit: $(UNIT_BINS)

@@ -63,8 +63,11 @@ mk_member_is_due(const MkGroup *g, const MkMember *member)
 		if (topic == NULL)
 			continue;
 		key.topic_id = topic->topic_id;
-		assigned = bsearch(&key, g->topics, g->ntopics, sizeof(MkGroupTopic),
-						   mk_group_topic_compare);
+		/* g->topics is NULL if there are none, which bsearch() does not take */
+		assigned = g->ntopics == 0
+			? NULL
+			: bsearch(&key, g->topics, g->ntopics, sizeof(MkGroupTopic),
+					  mk_group_topic_compare);
 		if (assigned == NULL || assigned->npartitions != topic->npartitions)
 			return true;
 	}

@@ -9,6 +9,7 @@
 #   KEEP=1              keep the temporary folder
 #   LOGS=/path          if a test fails, copy the whole output there
 #   PG_CONFIG=/path     use that PostgreSQL
+#   SANITIZE=1          build with checks for undefined behaviour, as make has it
 #
 # Shows the name of each test file that has passed; at the end, each file that
 # failed with its first failure.  The last line is "N passed, N failed": a test file is one in the kinds sql
@@ -21,6 +22,8 @@ set -euo pipefail
 ONLY=${ONLY:-checks unit sql specs pgtap t}
 passed=0
 failed=0
+make_options=()
+if [ -n "${SANITIZE:-}" ]; then make_options+=(SANITIZE=1); fi
 
 # files FOLDER SUFFIX: the test files there that TESTS allows
 files() {
@@ -72,7 +75,7 @@ run() {
 }
 
 make_user() {
-    as_user make -s PG_CONFIG="$PG_CONFIG" "$@"
+    as_user make -s PG_CONFIG="$PG_CONFIG" "${make_options[@]}" "$@"
 }
 
 # Scripts that look at the sources only: each is an assertion, as in TAP.
@@ -97,9 +100,9 @@ run_checks() {
 show_failures() {
     echo "=== failed"
     cat "$SERVER_DIR/failures"
-    if grep -qE 'PANIC|TRAP|terminated by signal' "$SERVER_LOG"; then
+    if grep -qE 'PANIC|TRAP|runtime error|terminated by signal' "$SERVER_LOG"; then
         echo "server log:"
-        grep -E 'PANIC|TRAP|terminated by signal' "$SERVER_LOG" | sed 's/^/    /'
+        grep -E 'PANIC|TRAP|runtime error|terminated by signal' "$SERVER_LOG" | sed 's/^/    /'
     fi
     if [ -n "${LOGS:-}" ]; then
         mkdir -p "$LOGS"
@@ -136,7 +139,7 @@ server_copy
 if [[ " $ONLY " == *' t '* && $(files t .t) == */025_examples.t* ]]; then
     install_node
 fi
-server_build STRICT=1
+server_build STRICT=1 "${make_options[@]}"
 # Prepared transactions are off by default, and tested.
 server_start 'max_prepared_transactions = 10'
 

@@ -34,7 +34,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @documents = qw(README.md doc/tutorial.md doc/reference.md
-  doc/operations.md);
+  doc/operations.md doc/recipes.md);
 
 my $root = "$FindBin::RealBin/../..";
 
