@@ -42,6 +42,7 @@ enum
 	Anum_group_halved_for,
 	Natts_group = Anum_group_halved_for
 };
+StaticAssertDecl(Natts_group == MK_NATTS_GROUP, "all columns are listed");
 
 enum
 {
@@ -49,6 +50,7 @@ enum
 	Anum_grant_grantee,
 	Natts_grant = Anum_grant_grantee
 };
+StaticAssertDecl(Natts_grant == MK_NATTS_GRANT, "all columns are listed");
 
 enum
 {
@@ -67,6 +69,7 @@ enum
 	Anum_member_removed_why,
 	Natts_member = Anum_member_removed_why
 };
+StaticAssertDecl(Natts_member == MK_NATTS_MEMBER, "all columns are listed");
 
 enum
 {
@@ -79,6 +82,8 @@ enum
 	Anum_assignment_handover_at,
 	Natts_assignment = Anum_assignment_handover_at
 };
+StaticAssertDecl(Natts_assignment == MK_NATTS_ASSIGNMENT,
+				 "all columns are listed");
 
 /* ---------------------------------------------------------------------------
  * Reading

@@ -21,6 +21,8 @@ enum
 	Anum_heartbeat_at,
 	Natts_heartbeat = Anum_heartbeat_at
 };
+StaticAssertDecl(Natts_heartbeat == MK_NATTS_HEARTBEAT,
+				 "all columns are listed");
 
 /* The time of the newest heartbeat of one kind. */
 static TimestampTz

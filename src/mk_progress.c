@@ -41,6 +41,7 @@ enum
 	Anum_progress_paused,
 	Natts_progress = Anum_progress_paused
 };
+StaticAssertDecl(Natts_progress == MK_NATTS_PROGRESS, "all columns are listed");
 
 /* ---------------------------------------------------------------------------
  * Progress

@@ -2,11 +2,12 @@
  * mk_rebalance.c
  *		Giving the partitions of a group's topics to its members.
  *
- * Who has a partition is told by its owner and the generation in which it got
- * it.  A transaction that polled, or commits, for an owner and a generation
- * that are not those any more is fenced when it commits.  No pair comes again:
- * an owner gets a partition only by a rebalance, which begins a generation, and
- * a member that joins again has a new number.
+ * An assignment is identified by its owner and the generation in which the owner
+ * got the partition.  A transaction that has polled or committed under an
+ * assignment that has changed since is fenced when it commits.  No pair of owner
+ * and generation comes again: a member gets a partition only in a rebalance, which
+ * begins a generation, or at a handover, in a generation in which another member
+ * had the partition; and a member that joins again has a new number.
  */
 #include "postgres.h"
 
@@ -14,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
+#include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_progress.h"
 #include "mk_rebalance.h"
@@ -24,6 +26,7 @@ mk_name_compare(const void *a, const void *b)
 	return strcmp(*(const char *const *) a, *(const char *const *) b);
 }
 
+/* Whether the member's topics include this one. */
 static bool
 mk_subscribes_to(const MkMember *member, const char *topic)
 {
@@ -50,7 +53,7 @@ mk_group_topic_compare(const void *a, const void *b)
 	return ta < tb ? -1 : ta > tb;
 }
 
-/* Whether the topics of the member are not assigned as they are now. */
+/* Whether a topic of the member is new, or has more partitions than assigned. */
 static bool
 mk_member_is_due(const MkGroup *g, const MkMember *member)
 {
@@ -77,7 +80,7 @@ mk_member_is_due(const MkGroup *g, const MkMember *member)
 bool
 mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
 {
-	/* a topic that is gone, or has another name */
+	/* a topic that was dropped, or has a name that no member subscribes to */
 	for (int i = 0; i < g->ntopics; i++)
 	{
 		MkTopic *topic = mk_membership_topic(&g->topics[i]);
@@ -98,6 +101,7 @@ mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
  * Subscriptions
  */
 
+/* A topic of a member */
 typedef struct MkSubscription
 {
 	char *topic;
@@ -111,14 +115,14 @@ mk_subscription_compare(const void *a, const void *b)
 				  ((const MkSubscription *) b)->topic);
 }
 
-/* Finds a topic by its number, else by its name; true if either has changed. */
+/* Finds the topic by its number, else by its name; true if either has changed. */
 static bool
 mk_subscription_follow(MkSubscription *s)
 {
 	MkTopic *topic = mk_catalog_topic_by_name(s->topic);
 	MkTopic *same;
 
-	/* mostly it is as it was, and a name is found faster */
+	/* as a rule nothing has changed, and the look-up of a name is fast */
 	if (s->topic_id == (topic != NULL ? topic->topic_id : 0))
 		return false;
 	same = s->topic_id != 0 ? mk_catalog_topic_by_id(s->topic_id) : NULL;
@@ -129,6 +133,7 @@ mk_subscription_follow(MkSubscription *s)
 	return true;
 }
 
+/* See mk_rebalance_follow; does not write the member. */
 static bool
 mk_member_follow(MkMember *m)
 {
@@ -145,11 +150,11 @@ mk_member_follow(MkMember *m)
 	if (!changed)
 		return false;
 	qsort(s, m->ntopics, sizeof(MkSubscription), mk_subscription_compare);
-	/* it may have subscribed to the new name before that was there */
+	/* the member may have subscribed to the new name, too */
 	for (int i = 0; i < m->ntopics; i++)
 		if (i == 0 || mk_subscription_compare(&s[i], &s[n - 1]) != 0)
 			s[n++] = s[i];
-	/* where the group's arrays are kept by somebody else they stay */
+	/* leave the former arrays alone: they may be a MkJoin's */
 	m->topics = palloc(Max(n, 1) * sizeof(char *));
 	m->topic_ids = palloc(Max(n, 1) * sizeof(int32));
 	m->ntopics = n;
@@ -220,7 +225,7 @@ mk_rebalance_replace(MkGroup *g, int32 former_no, int32 member_no)
 	}
 }
 
-/* A topic as it was found, whatever becomes of it meanwhile */
+/* A topic as it was when the rebalance began */
 typedef struct MkSharedTopic
 {
 	const char *name;
@@ -228,7 +233,7 @@ typedef struct MkSharedTopic
 	int32 npartitions;
 } MkSharedTopic;
 
-/* What mk_assign works on */
+/* What mk_assign() works on */
 typedef struct MkSharing
 {
 	int nmembers;
@@ -247,7 +252,7 @@ mk_topic_compare(const void *a, const void *b)
 				  ((const MkSharedTopic *) b)->name);
 }
 
-/* All topics that anybody subscribes to, and that there are. */
+/* Finds all topics that exist and have a subscriber. */
 static void
 mk_sharing_topics(MkSharing *s, const MkGroup *g)
 {
@@ -286,6 +291,7 @@ mk_sharing_topics(MkSharing *s, const MkGroup *g)
 		s->npartitions[i] = s->topics[i].npartitions;
 }
 
+/* Finds the members, in the assignor's order, and which topics each reads. */
 static void
 mk_sharing_members(MkSharing *s, MkGroup *g)
 {
@@ -317,7 +323,7 @@ mk_sharing_members(MkSharing *s, MkGroup *g)
 	}
 }
 
-/* Who is to have each partition: s->owners. */
+/* Computes s->owners: the member that is to have each partition. */
 static void
 mk_sharing_assign(MkSharing *s, const MkGroup *g)
 {
@@ -361,7 +367,7 @@ mk_assignment_compare(const void *a, const void *b)
 	return aa->partition - ab->partition;
 }
 
-/* The next assignment of a partition, from the one before (NULL: none). */
+/* Sets *a to the next assignment of a partition; "before" is NULL for a new one. */
 static void
 mk_assignment_next(MkGroup *g, const MkSharedTopic *topic, int32 partition,
 				   const MkAssignment *before, int32 target, TimestampTz now,
@@ -396,6 +402,7 @@ mk_rebalance(MkGroup *g, TimestampTz now)
 	int n = 0;
 	int k = 0;
 
+	Assert(mk_lock_group_is_mine(g->group_id, true));
 	g->generation++;
 	mk_sharing_topics(&s, g);
 	mk_sharing_members(&s, g);
@@ -404,12 +411,17 @@ mk_rebalance(MkGroup *g, TimestampTz now)
 	for (int t = 0; t < s.ntopics; t++)
 		n += s.npartitions[t];
 	next = palloc(Max(n, 1) * sizeof(MkAssignment));
+	/* each topic has a subscriber, so each partition gets an owner */
 	for (int t = 0; t < s.ntopics; t++)
 		for (int p = 0; p < s.npartitions[t]; p++, k++)
+		{
+			Assert(s.owners[k] >= 0 && s.owners[k] < s.nmembers);
 			mk_assignment_next(
 				g, &s.topics[t], p,
 				mk_membership_assignment(g, s.topics[t].topic_id, p),
 				s.members[s.owners[k]]->member_no, now, &next[k]);
+		}
+	Assert(k == n);
 	qsort(next, n, sizeof(MkAssignment), mk_assignment_compare);
 	g->assignments = next;
 	g->nassignments = n;
@@ -449,6 +461,7 @@ mk_begin_at_end(const MkGroup *g, const MkAssignment *a, MkTopic *topic,
 	mk_progress_put(g->group_no, a->topic_id, a->partition, &progress);
 }
 
+/* Begins a partition that is new to the group; see mk_rebalance_write. */
 static void
 mk_begin_partition(const MkGroup *g, const MkAssignment *a, List *topics,
 				   TimestampTz now)
@@ -468,7 +481,7 @@ mk_rebalance_write(MkGroup *g, const MkAssignment *before, int nbefore,
 {
 	int i = 0;
 
-	/* both are in order */
+	/* both are ordered by topic and partition */
 	for (int j = 0; j <= g->nassignments; j++)
 	{
 		MkAssignment *a = j < g->nassignments ? &g->assignments[j] : NULL;

@@ -51,6 +51,26 @@ typedef enum MkRelation
 	MK_NUM_RELS
 } MkRelation;
 
+/*
+ * How many columns each table has, as in sql/parts/10_catalog.sql.  The library
+ * checks that before it uses the tables.
+ */
+#define MK_NATTS_TOPIC          14
+#define MK_NATTS_PARTITION      4
+#define MK_NATTS_SEGMENT        4
+#define MK_NATTS_COMPACTION     6
+#define MK_NATTS_SETTLED        2
+#define MK_NATTS_GROUP          12
+#define MK_NATTS_GRANT          2
+#define MK_NATTS_MEMBER         13
+#define MK_NATTS_ASSIGNMENT     7
+#define MK_NATTS_PROGRESS       14
+#define MK_NATTS_HEARTBEAT      3
+#define MK_NATTS_PRODUCER       5
+#define MK_NATTS_PRODUCED       8
+#define MK_NATTS_INBOX_CONSUMER 3
+#define MK_NATTS_INBOX          4
+
 /* To be called once, in _PG_init. */
 extern void mk_relation_init(void);
 
