@@ -20,6 +20,8 @@
 #include "mk_compat.h"
 #include "mk_headers.h"
 #include "mk_producer.h"
+#include "mk_send.h"
+#include "mk_sent.h"
 #include "mk_topic.h"
 #include "mk_utf8.h"
 #include "mk_xact.h"
@@ -146,8 +148,8 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 						 &numbered);
 	}
 	if (!numbered.repeated)
-		mk_xact_send(topic, partition, &record, numbered.batch,
-					 numbering.sequence);
+		mk_send_record(topic, partition, &record, numbered.batch,
+					   numbering.sequence);
 	PG_RETURN_INT32(partition);
 }
 
@@ -260,8 +262,8 @@ mk_send_many(FunctionCallInfo fcinfo, const char *name, MkForm value_form,
 		mk_set_headers(&record, has_headers ? headers.values[i] : (Datum) 0,
 					   !has_headers || headers.nulls[i]);
 		mk_topic_check_record(topic, &record);
-		mk_xact_send(topic, mk_topic_choose_partition(topic, &record), &record,
-					 NULL, 0);
+		mk_send_record(topic, mk_topic_choose_partition(topic, &record),
+					   &record, NULL, 0);
 		MemoryContextReset(context);
 	}
 	MemoryContextSwitchTo(old);
@@ -331,7 +333,7 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 		if (numbered.repeated)
 			PG_RETURN_INT64(numbered.offset);
 	}
-	offset = mk_xact_append(topic, partition, &record, numbered.batch,
+	offset = mk_send_append(topic, partition, &record, numbered.batch,
 							numbering.sequence);
 	if (numbered.batch != NULL)
 		mk_producer_appended(numbered.batch, numbering.sequence, offset);
@@ -373,7 +375,7 @@ minikafka_last_sent(PG_FUNCTION_ARGS)
 
 	mk_api_enter("last_sent()");
 	InitMaterializedSRF(fcinfo, 0);
-	sent = mk_xact_last_sent(&n);
+	sent = mk_sent_last(&n);
 	for (int i = 0; i < n; i++)
 	{
 		Datum values[4];

@@ -13,6 +13,8 @@
 #include "mk_partition.h"
 #include "mk_relation.h"
 #include "mk_segment.h"
+#include "mk_send.h"
+#include "mk_sent.h"
 #include "mk_shmem.h"
 #include "mk_wakeup.h"
 #include "mk_worker.h"
@@ -34,6 +36,8 @@ _PG_init(void)
 	mk_segment_init();
 	mk_partition_init();
 	mk_xact_init();
+	mk_send_init();
+	mk_sent_init();
 	mk_wakeup_init();
 	mk_worker_init();
 }

@@ -27,9 +27,9 @@
 #include "mk_guc.h"
 #include "mk_headers.h"
 #include "mk_outbox.h"
+#include "mk_send.h"
 #include "mk_topic.h"
 #include "mk_utf8.h"
-#include "mk_xact.h"
 
 /* One of the columns that make the key */
 typedef struct MkKeyColumn
@@ -330,8 +330,8 @@ mk_outbox_record(MkOutbox *o, const TriggerData *trigger, MkOp op,
 	if (row != NULL)
 		record.value = mk_outbox_value(o, trigger, row);
 	mk_topic_check_record(topic, &record);
-	mk_xact_send(topic, mk_topic_choose_partition(topic, &record), &record,
-				 NULL, 0);
+	mk_send_record(topic, mk_topic_choose_partition(topic, &record), &record,
+				   NULL, 0);
 }
 
 void

@@ -28,8 +28,11 @@
 #include "mk_number.h"
 #include "mk_producer.h"
 #include "mk_role.h"
+#include "mk_send.h"
+#include "mk_sent.h"
 #include "mk_rows.h"
 #include "mk_topic.h"
+#include "mk_xact.h"
 
 /* A transaction's use of a producer. */
 typedef struct MkProducerUse
@@ -395,7 +398,7 @@ mk_output_lock(void *deferred)
 		mk_out_of_order(o, d->first, last);
 	o->batch.repeated = Min(last, d->last) - (d->first - 1);
 	o->batch.through = last;
-	if (o->batch.repeated > 0 && mk_xact_is_appended(&o->batch))
+	if (o->batch.repeated > 0 && mk_send_is_appended(&o->batch))
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 				 errmsg("another session has sent sequence " INT64_FORMAT
@@ -433,8 +436,8 @@ mk_output_write(void *deferred)
 	{
 		int64 count = Min(row.last_sequence - sequence + 1, end - sequence);
 
-		mk_xact_add_sent(&o->topic->name, o->partition,
-						 mk_run_offset(&row, sequence), count);
+		mk_sent_add(&o->topic->name, o->partition,
+					mk_run_offset(&row, sequence), count);
 		sequence += count;
 	}
 }
@@ -574,9 +577,8 @@ mk_repeat_write(void *deferred)
 	const MkRepeats *r = d->repeats;
 
 	for (int i = 0; i < d->nruns; i++)
-		mk_xact_add_sent(&r->topic, r->partition, r->runs[i].base_offset,
-						 i == d->nruns - 1 ? d->last_records
-										   : r->runs[i].records);
+		mk_sent_add(&r->topic, r->partition, r->runs[i].base_offset,
+					i == d->nruns - 1 ? d->last_records : r->runs[i].records);
 }
 
 static const MkDeferredKind mk_repeat_kind = {
@@ -742,7 +744,7 @@ mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	{
 		result->repeated = true;
 		result->offset = mk_appended_offset(before->output, sequence);
-		if (!mk_xact_is_same(&before->output->batch, sequence, record))
+		if (!mk_send_is_same(&before->output->batch, sequence, record))
 			mk_other_content(before->output, sequence, -1);
 		return;
 	}

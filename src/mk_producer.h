@@ -5,9 +5,9 @@
 #ifndef MK_PRODUCER_H
 #define MK_PRODUCER_H
 
+#include "mk_batch.h"
 #include "mk_catalog.h"
 #include "mk_producer_rows.h"
-#include "mk_xact.h"
 
 /* What a call says of its producer. */
 typedef struct MkNumbering

@@ -34,6 +34,7 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_segment.h"
+#include "mk_send.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
 
@@ -285,7 +286,7 @@ mk_topic_choose_partition(MkTopic *topic, const MkRecord *r)
 	struct varlena *key;
 
 	if (r->key_isnull)
-		return mk_xact_sticky_partition(topic);
+		return mk_send_sticky_partition(topic);
 	key = (struct varlena *) DatumGetPointer(r->key);
 	return mk_topic_partition_for_key(topic, VARDATA_ANY(key),
 									  VARSIZE_ANY_EXHDR(key));

@@ -1,111 +1,50 @@
 /*
  * mk_xact.h
- *		What a transaction has to do when it commits.
+ *		What a transaction does when it commits.
+ *
+ * A function that an application calls only defers what it is asked to do.  When
+ * the transaction commits, everything that was not rolled back is done in three
+ * passes: all locks are taken and everything is checked, all is written, and the
+ * locks that others wait for are let go.  Two kinds of things take part:
+ *
+ * - Deferred actions: one about each thing (a group, a member, a producer), of
+ *	 which the last one counts.  This is the place for almost everything.
+ * - Participants: files that keep something of their own for the transaction,
+ *	 because it is too much for a list of actions, as the records that it sends.
  */
 #ifndef MK_XACT_H
 #define MK_XACT_H
 
-#include "mk_catalog.h"
-#include "mk_log.h"
-
 /* To be called once, in _PG_init. */
 extern void mk_xact_init(void);
 
-/* ---------------------------------------------------------------------------
- * Records
- */
-
 /*
- * 55000 when the transaction is committing: what it has sent has been
- * sequenced.  "function" is for the message.
+ * Raises 55000 when the transaction is committing: nothing can be deferred any
+ * more, nor read, since the transaction's own rows would look as if they were
+ * decided.  "function" is for the message.
  */
 extern void mk_xact_check_open(const char *function);
 
 /*
- * Raises an error where nothing may be noted: in a read-only transaction, in
- * recovery, and in a parallel operation.
+ * Raises an error where nothing may be deferred: in a read-only transaction, in
+ * recovery, in a parallel operation, and on a logical subscriber.
  */
 extern void mk_xact_check_writable(const char *function);
 
 /*
- * Records that bear sequences, which grow by one: of one producer to one
- * partition.  It must be in mk_xact_context(), and begin with index -1.
- *
- * When the transaction commits, a deferred action's "lock" may find that some are repeats:
- * it sets "repeated", how many, and "through", the last sequence of those, and
- * they are left out: before anything is written, "repeat" is called for each of
- * them.  "placed" is called for each of the others, in order, with the offset that
- * it got; then "done".
+ * The memory of what lives to the end of the transaction: that of its actions,
+ * and of all that they point to.
  */
-typedef struct MkSequencedBatch
-{
-	int index; /* for mk_xact.c, as is the next */
-	int part;
-	int64 repeated;
-	int64 through;
-	void (*repeat)(struct MkSequencedBatch *batch, int64 sequence,
-				   const MkRecord *record);
-	void (*placed)(struct MkSequencedBatch *batch, int64 sequence,
-				   int64 offset);
-	void (*done)(struct MkSequencedBatch *batch);
-} MkSequencedBatch;
-
-/*
- * Notes a record, to be sent at commit, if it is as the topic's contract says
- * (see mk_contract_check).  The record is copied.  "batch" is NULL for one
- * without a sequence.
- */
-extern void
-mk_xact_send(MkTopic *topic, int32 partition, const MkRecord *record,
-			 MkSequencedBatch *batch, int64 sequence);
-
-/*
- * Whether the record that was noted with this sequence has the same key and
- * value; true too if there is none.
- */
-extern bool mk_xact_is_same(const MkSequencedBatch *batch, int64 sequence,
-							const MkRecord *record);
-
-/*
- * The same, and the offset that it will have.  Takes the sequencing lock, to
- * the end of the transaction.
- */
-extern int64
-mk_xact_append(MkTopic *topic, int32 partition, const MkRecord *record,
-			   MkSequencedBatch *batch, int64 sequence);
-
-/* Whether mk_xact_append was called for the batch's partition. */
-extern bool mk_xact_is_appended(const MkSequencedBatch *batch);
-
-/*
- * The partition for records without a key: one for the transaction and the
- * topic; the next transaction of the session takes the next one.
- */
-extern int32 mk_xact_sticky_partition(MkTopic *topic);
-
-/*
- * What the session's last committed transaction that sent has sent; also what
- * was there already, of a sequence that it repeated.
- */
-typedef struct MkSent
-{
-	NameData topic;
-	int32 partition;
-	int64 base_offset;
-	int64 records;
-} MkSent;
-
-extern const MkSent *mk_xact_last_sent(int *n);
-
-/* Adds to it, while committing. */
-extern void mk_xact_add_sent(const NameData *topic, int32 partition,
-							 int64 base_offset, int64 records);
+extern MemoryContext mk_xact_context(void);
 
 /* ---------------------------------------------------------------------------
- * Notes: whatever else is to be done at commit
+ * Deferred actions
  */
 
-/* The order of the locks: see mk_lock.h. */
+/*
+ * The order in which the actions of a transaction take their locks; see
+ * mk_lock.h.  A new kind of lock has a new rank, at its place in that order.
+ */
 typedef enum MkDeferredRank
 {
 	MK_RANK_TOPIC, /* is in use */
@@ -119,26 +58,30 @@ typedef enum MkDeferredRank
 } MkDeferredRank;
 
 /*
- * A kind of deferred action.  Two deferred actions about the same thing have the same "tag" and are
- * "same"; the later counts.  At commit all deferred actions that were not rolled back are
- * ordered by rank and tag.  Then "lock" is called for each that has one (it may
- * fail), then, when all else is locked and checked, "write", then "finish".
+ * A kind of deferred action.  Two actions about the same thing have the same
+ * "tag" and are "same"; the later one counts.
  *
- * The deferred actions of a savepoint go when it is rolled back, and the ones about the
- * same things from before it hold again, as they were.  So:
+ * When the transaction commits, the actions that were not rolled back are ordered
+ * by rank and tag.  "lock" is called for each, and may fail; when the
+ * participants have taken their locks too, "write" for each; then "finish" for
+ * each.  When the transaction has committed, "done" is called for each.
+ * "undone" is called for each action that rolls back, with its transaction or
+ * subtransaction.  Each of these may be NULL; "tag", "same" and "discard" may
+ * not.
  *
- * - A deferred action never changes before commit.  Something new about the same thing is
- *	 a copy of the last deferred action, changed, and noted in its place.
- * - What several deferred actions point to does not change before commit either; or else
+ * When a savepoint is rolled back, its actions go, and the ones about the same
+ * things from before it hold again, as they were.  Therefore:
+ *
+ * - An action never changes before commit.  To change what is deferred about a
+ *	 thing, copy the last action, change the copy, and defer that.
+ * - What several actions point to does not change before commit either; or else
  *	 each of them holds all that tells how much of it is its own.  From "lock" on
- *	 it may change, since then no savepoint is left.
- * - "discard" frees a deferred action that is replaced within its own level, and what it
- *	 alone points to; nothing that a copy, or a deferred action of another kind, shares.
- *
- * "done" is called for each of them when the transaction has committed, "undone"
- * for each deferred action when it, or its subtransaction, has rolled back.  Neither may
- * fail, so neither may need memory, or look at anything but the deferred action and what
- * the session itself has: its memory, and locks that it holds.
+ *	 it may change, since no savepoint is left then.
+ * - "discard" frees an action that is replaced within its own savepoint, and what
+ *	 it alone points to; nothing that a copy, or an action of another kind, shares.
+ * - "done" and "undone" must not fail, so they must not allocate memory, nor look
+ *	 at anything but the action and what the session itself has: its memory, and
+ *	 locks that it holds.
  */
 typedef struct MkDeferredKind
 {
@@ -153,18 +96,63 @@ typedef struct MkDeferredKind
 	void (*discard)(void *action);
 } MkDeferredKind;
 
-/* Where a deferred action and all that it points to must be allocated. */
-extern MemoryContext mk_xact_context(void);
-
-/* Adds a deferred action, which replaces the one about the same thing. */
+/*
+ * Defers an action, which must be in mk_xact_context().  It replaces the one about
+ * the same thing.
+ */
 extern void mk_xact_defer(const MkDeferredKind *kind, void *action);
 
 /*
- * The last deferred action of this kind about the same thing as "like", or NULL: to look
- * at, and to copy.  It is valid until the next mk_xact_defer about that thing.
- * Not while committing.
+ * The last deferred action of this kind about the same thing as "like", or NULL:
+ * to look at, and to copy.  It is valid until the next mk_xact_defer about that
+ * thing.  Not to be called while the transaction commits.
  */
 extern const void *
 mk_xact_find_deferred(const MkDeferredKind *kind, const void *like);
+
+/* ---------------------------------------------------------------------------
+ * Participants
+ */
+
+/*
+ * A participant.  It calls mk_xact_begin_use() before it first keeps something
+ * for a transaction; without that none of these is called.  Each may be NULL.
+ */
+typedef struct MkParticipant
+{
+	/*
+	 * The subtransaction at this nesting level commits: what it has kept is
+	 * now its parent's.  Or it has aborted: all that is void.
+	 */
+	void (*subxact_commit)(int nesting);
+	void (*subxact_abort)(int nesting);
+
+	/* whether all that was kept has been rolled back */
+	bool (*is_empty)(void);
+
+	/*
+	 * When the transaction commits: checks what it can without a lock; tells
+	 * how many locks it will take, for the error if there is no room for them;
+	 * takes them, after those of the deferred actions, and checks the rest;
+	 * writes, after the deferred actions have written; and lets locks go.
+	 */
+	void (*check)(void);
+	int64 (*count_locks)(void);
+	void (*lock)(void);
+	void (*write)(void);
+	void (*let_go)(void);
+
+	/* frees what the end of the transaction does not free */
+	void (*close)(void);
+
+	/* the transaction has ended; must not fail, so must not allocate memory */
+	void (*end)(bool committed);
+} MkParticipant;
+
+/* Adds a participant, which must be static; to be called in _PG_init. */
+extern void mk_xact_add_participant(const MkParticipant *participant);
+
+/* The transaction has something to do when it commits. */
+extern void mk_xact_begin_use(void);
 
 #endif /* MK_XACT_H */
