@@ -36,7 +36,7 @@ CHECKOUT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Settings of the caller's shell must not lead a client to another server.
 for variable in $(compgen -e PG || true); do
     case $variable in
-        PG_CONFIG | PG_MATRIX) ;;
+        PG_CONFIG | PG_MATRIX | PG_ASSERT) ;;
         *) unset "$variable" ;;
     esac
 done
