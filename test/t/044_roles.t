@@ -16,7 +16,7 @@ my $node = new_node('primary');
 # The programs of the section "Roles"
 my $text = slurp_file("$FindBin::RealBin/../../doc/operations.md");
 my ($section) = $text =~ /^## Roles\n(.*?)^## /ms;
-my ($make, $give_away) = $section =~ /^```sql\n(.*?)^```/msg;
+my ($make, undef, $give_away) = $section =~ /^```sql\n(.*?)^```/msg;
 
 sub sql
 {
