@@ -19,6 +19,7 @@
 #include "mk_maintenance.h"
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
+#include "mk_segment_check.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
 

@@ -106,7 +106,7 @@ mk_append_open(MkAppender *a)
 	a->is_open = true;
 	a->segment_end = (segment + 1) * a->topic->segment_records;
 	mk_contract_check_segment(a->contract, a->topic, a->segment.rel);
-	if (a->segment.plain)
+	if (a->segment.pkey_only)
 		a->pkey_info = BuildIndexInfo(a->segment.pkey);
 	else
 		mk_append_as_owner(a, mk_append_open_indexes, a);
@@ -117,7 +117,7 @@ mk_append_open(MkAppender *a)
 static void
 mk_append_close(MkAppender *a)
 {
-	if (a->indexes_open && !a->segment.plain)
+	if (a->indexes_open && !a->segment.pkey_only)
 	{
 		ExecCloseIndices(a->rri);
 		FreeExecutorState(a->estate);
@@ -211,7 +211,7 @@ mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 	else
 		table_multi_insert(a->segment.rel, a->slots, n,
 						   GetCurrentCommandId(true), 0, NULL);
-	if (a->segment.plain)
+	if (a->segment.pkey_only)
 		mk_append_pkey_entries(a, n);
 	else
 	{

@@ -14,7 +14,7 @@
 #include "mk_check.h"
 #include "mk_clock.h"
 #include "mk_partition.h"
-#include "mk_segment.h"
+#include "mk_segment_check.h"
 
 /* ---------------------------------------------------------------------------
  * Tables

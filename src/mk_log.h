@@ -11,6 +11,7 @@
 #include "mk_append.h"
 #include "mk_catalog.h"
 #include "mk_scan.h"
+#include "mk_segment_make.h"
 
 /* ---------------------------------------------------------------------------
  * Appending: the caller holds mk_lock_sequence

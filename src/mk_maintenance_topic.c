@@ -22,6 +22,8 @@
 #include "mk_maintenance_topic.h"
 #include "mk_retain.h"
 #include "mk_rows.h"
+#include "mk_segment_check.h"
+#include "mk_segment_drop.h"
 #include "mk_stale.h"
 #include "mk_topic.h"
 

@@ -14,6 +14,7 @@
 
 #include "mk_partition.h"
 #include "mk_retain.h"
+#include "mk_segment_drop.h"
 
 /* Rows that one step removes, at most. */
 #define MK_TRIM_ROWS 20000

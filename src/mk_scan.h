@@ -9,7 +9,7 @@
 #include "executor/tuptable.h"
 #include "utils/snapshot.h"
 
-#include "mk_append.h"
+#include "mk_record.h"
 #include "mk_segment.h"
 
 typedef struct MkLogRecord
