@@ -82,7 +82,7 @@ make_user() {
 run_checks() {
     local check status=0 number=0
     for check in .ci/layers test/cases.sh test/documents.sh test/expected.sh \
-        test/locks.sh; do
+        test/internals.sh test/locks.sh; do
         number=$((number + 1))
         echo "# check $(basename "$check" .sh)"
         if bash "$CHECKOUT/$check" >"$SERVER_DIR/check.log" 2>&1; then
