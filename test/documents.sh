@@ -27,9 +27,9 @@ anchors() {
     grep -oE '<a (id|name)="[^"]*"' "$1" | sed -E 's/.*="(.*)"/\1/' || true
 }
 
-# links FILE: what it links to, one a line
+# links FILE: what it links to, one a line.  The text of a link may be on two lines.
 links() {
-    text "$1" | grep -oE '\]\([^) ]+\)' | sed -E 's/^\]\((.*)\)$/\1/' || true
+    text "$1" | tr '\n' ' ' | grep -oE '\]\([^) ]+\)' | sed -E 's/^\]\((.*)\)$/\1/' || true
 }
 
 # check WHERE LINK: the link is relative to the top folder
