@@ -22,7 +22,8 @@ typedef struct MkAssign
 	int *owners;
 	int *counts; /* partitions of each member */
 	int *under; /* sticky: members below their share */
-	int *even; /* sticky: members with the lower share, who may get one more */
+	int *
+		even; /* sticky: members with the lower share, which may get one more */
 	int *subscribers; /* sticky, where subscriptions differ */
 } MkAssign;
 
@@ -60,6 +61,7 @@ mk_subscribes(const MkAssign *a, int member, int topic)
 	return false;
 }
 
+/* Whether all members subscribe to the same topics. */
 static bool
 mk_all_subscribe_alike(const MkAssign *a)
 {
@@ -123,7 +125,7 @@ mk_assign_roundrobin(MkAssign *a)
 		}
 }
 
-/* Takes the partitions from members that do not subscribe to them. */
+/* Takes away partitions whose owners do not subscribe to them. */
 static void
 mk_sticky_keep(MkAssign *a)
 {
@@ -142,8 +144,8 @@ mk_sticky_keep(MkAssign *a)
 }
 
 /*
- * Takes from each member what exceeds its share; of its partitions it keeps
- * those of the lowest numbers, whatever the topic.
+ * Takes away what exceeds each member's share.  The member keeps its partitions
+ * with the lowest numbers, whatever their topic.
  */
 static void
 mk_sticky_trim(MkAssign *a, const int *shares)
@@ -174,16 +176,17 @@ mk_sticky_trim(MkAssign *a, const int *shares)
 }
 
 /*
- * All subscribe to the same.  Each is to have the lower share, or one more, as
- * many as must.  Who has enough keeps his share; what is left goes to those
- * below the lower share in turn, and then to those who have just that.
+ * The case of equal subscriptions.  Each member gets the lower share, and as many
+ * members as necessary get one more.  Members that have enough keep their share.
+ * Free partitions go in turn to the members below the lower share, and then to
+ * those that have just that.
  */
 static void
 mk_sticky_alike(MkAssign *a)
 {
 	int total = 0;
 	int low;
-	int more; /* how many still may have one more */
+	int more; /* how many members may still have one more */
 	int nunder = 0;
 	int next_under = 0;
 	int neven = 0;
@@ -260,7 +263,7 @@ mk_sticky_subscribers(const MkAssign *a)
 			first[a->members[m].topics[i] + 1]++;
 	for (int t = 0; t < a->ntopics; t++)
 		first[t + 1] += first[t];
-	/* each topic's begin moves to its end, which is the next one's begin */
+	/* filling in moves each topic's beginning to its end, the next one's beginning */
 	for (int m = 0; m < a->nmembers; m++)
 		for (int i = 0; i < a->members[m].ntopics; i++)
 			s.members[first[a->members[m].topics[i]]++] = m;
@@ -282,7 +285,7 @@ mk_least_loaded(const MkAssign *a, const MkSubscribers *s, int topic)
 	return least;
 }
 
-/* What is free goes to the subscriber that has the fewest. */
+/* Gives each free partition of a topic to the subscriber with the fewest. */
 static void
 mk_sticky_fill(MkAssign *a, const MkSubscribers *s, int topic, int *owners)
 {
@@ -295,9 +298,10 @@ mk_sticky_fill(MkAssign *a, const MkSubscribers *s, int topic, int *owners)
 }
 
 /*
- * Moves partitions of a topic, one by one, from the member that has the most,
- * and at least "most", to one that has at least two less.  Returns how many the
- * one has that could still give another, 0 if none.
+ * Moves partitions of a topic, one by one, from the owner that has the most, if it
+ * has at least "most", to the subscriber that has the fewest, if that has at least
+ * two less.  Returns how many partitions the owner has that could still give one
+ * away, 0 if there is none.
  */
 static int
 mk_sticky_even(MkAssign *a, const MkSubscribers *s, int topic, int *owners,
@@ -322,6 +326,7 @@ mk_sticky_even(MkAssign *a, const MkSubscribers *s, int topic, int *owners,
 	}
 }
 
+/* The same for all topics; returns the greatest of the results. */
 static int
 mk_sticky_even_all(MkAssign *a, const MkSubscribers *s, int most)
 {
@@ -339,10 +344,10 @@ mk_sticky_even_all(MkAssign *a, const MkSubscribers *s, int most)
 }
 
 /*
- * Subscriptions differ.  What is free goes to the subscriber that has the
- * fewest, the topics of the fewest subscribers first; then partitions move, about
- * one by one, from the member that has the most to one that has at least two
- * less.
+ * The case of different subscriptions.  Free partitions go to the subscriber that
+ * has the fewest; topics with the fewest subscribers come first.  Then partitions
+ * move, about one by one, from the member that has the most to one that has at
+ * least two less.
  */
 static void
 mk_sticky_different(MkAssign *a)
@@ -372,7 +377,7 @@ mk_sticky_different(MkAssign *a)
 		total += a->npartitions[t];
 	while ((most = mk_sticky_even_all(a, &s, INT_MAX)) > 0)
 	{
-		/* who has very many need not give them away one by one */
+		/* a member with very many need not give them away one by one */
 		if (most > 2 * (total / a->nmembers + 1))
 			most -= most / 2 - total / a->nmembers;
 		(void) mk_sticky_even_all(a, &s, most);

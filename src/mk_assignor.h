@@ -23,24 +23,25 @@ typedef struct MkAssignorMember
 } MkAssignorMember;
 
 /*
- * For qsort: the order of the members.  Static ones come first, by instance
- * id, so that their share does not change with their member id; then the
- * others, by member id (as Kafka's AbstractPartitionAssignor.MemberInfo).
+ * The order of members, for qsort().  Static members come first, by instance id,
+ * so that their share does not change with their member id; then the others, by
+ * member id (as in Kafka's AbstractPartitionAssignor.MemberInfo).
  */
 extern int mk_assignor_compare(const void *a, const void *b);
 
 /*
  * Assigns the partitions of the topics, which are in the order of their names,
- * to the members, in the order of mk_assignor_compare.  owners has an entry for
- * each partition of the first topic, then of the second, and so on: at first
- * who had it (the member's number, or -1), then who is to have it (-1 where
- * nobody subscribes).  scratch is room for MK_ASSIGNOR_SCRATCH(...) numbers;
- * nsubscriptions is the sum of the members' ntopics.
+ * to the members, which are in the order of mk_assignor_compare.  "owners" has an
+ * entry for each partition of the first topic, then of the second, and so on.  On
+ * entry it is the partition's owner so far: an index into "members", or -1.  On
+ * return it is the next owner, -1 if the topic has no subscriber.  "scratch" has
+ * room for MK_ASSIGNOR_SCRATCH(...) numbers, where nsubscriptions is the sum of the
+ * members' ntopics.
  *
- * range: of each topic, consecutive partitions to each subscriber.
- * roundrobin: the partitions one by one, in turn.  sticky: as even as it can
- * be, moving only what must move.  The rules are those of Kafka's assignors of
- * these names, of sticky's for equal subscriptions.
+ * range: each subscriber of a topic gets consecutive partitions of it.
+ * roundrobin: partitions go to subscribers one by one, in turn.  sticky: as even as
+ * possible, and only what must move moves.  The rules are those of Kafka's
+ * assignors of these names; of its sticky assignor, those for equal subscriptions.
  */
 extern void
 mk_assign(MkAssignor assignor, const MkAssignorMember *members, int nmembers,

@@ -2,11 +2,12 @@
  * mk_consumer.c
  *		How far groups have come: committed offsets, and positions of members.
  *
- * All is only noted at the call.  When the transaction commits, it locks each
- * partition of a group that it has a deferred action about, to its end, checks that
- * what the calls went by still holds, and writes the next row: of a plain consumer,
- * that the group has no members; of a member, that it still has the partition,
- * in the same generation, and that no other session has polled for it.
+ * A call defers the change of a group's progress in a partition to the commit.
+ * The commit locks the group's partition, to the end of the transaction, checks
+ * that what the calls relied on still holds, and writes the next row.  A plain
+ * consumer relies on a group without members.  A member relies on having the
+ * partition, in the same generation, and on no other session having polled or
+ * committed for it meanwhile.
  */
 #include "postgres.h"
 
@@ -30,7 +31,7 @@
 #include "mk_undone.h"
 #include "mk_xact.h"
 
-/* What a transaction is going to change of a group's progress. */
+/* The deferred action: what the commit changes of a group's progress. */
 typedef struct MkDeferredProgress
 {
 	MkGroupUse *use;
@@ -42,29 +43,29 @@ typedef struct MkDeferredProgress
 	int32 member_no; /* 0: a plain consumer */
 	char *member_id;
 	int32 generation; /* in which it got the partition */
-	bool resets; /* a plain consumer: reset_offsets */
-	bool checks_generation; /* the group's must be this one */
+	bool resets; /* reset_offsets() of a plain consumer */
+	bool checks_generation; /* the group's generation must be the next */
 	int32 checked_generation;
 
-	bool moves;
+	bool moves; /* sets the position */
 	int64 position;
 	int64 turn;
-	bool polled; /* from seen_position, which must hold */
+	bool polled; /* from seen_position, which the row must still have */
 	int64 seen_position;
-	int64 first_offset; /* that was polled */
-	int64 undone_turn; /* if it is rolled back */
+	int64 first_offset; /* the first that was polled */
+	int64 undone_turn; /* the partition's turn if the poll is rolled back */
 
-	bool pauses;
+	bool pauses; /* sets "paused" */
 	bool paused;
 
-	bool commits;
+	bool commits; /* sets the committed offset */
 	int64 committed;
 	char *metadata;
 	int32 committed_generation;
-	bool commits_position; /* after seen_committed, which must hold */
+	bool commits_position; /* after seen_committed, which the row must have */
 	int64 seen_committed;
 
-	MkProgress progress; /* since the lock */
+	MkProgress progress; /* the row, once it is locked */
 } MkDeferredProgress;
 
 /* ---------------------------------------------------------------------------
@@ -102,6 +103,7 @@ mk_deferred_discard(void *deferred)
 	pfree(d);
 }
 
+/* MK025 for a plain consumer */
 static void
 mk_outsider(const char *group_id)
 {
@@ -112,6 +114,7 @@ mk_outsider(const char *group_id)
 			 errhint("Name the member in argument \"member_id\".")));
 }
 
+/* MK101 */
 static void
 mk_concurrent(const MkDeferredProgress *d, const char *what)
 {
@@ -134,6 +137,7 @@ mk_is_of(const MkProgress *p, int32 member_no, int32 generation)
 		p->generation == generation;
 }
 
+/* Locks the partition, checks what the calls relied on, and reads the row. */
 static void
 mk_deferred_lock(void *deferred)
 {
@@ -174,6 +178,7 @@ mk_deferred_lock(void *deferred)
 		mk_concurrent(d, "committed");
 }
 
+/* Writes the next row. */
 static void
 mk_deferred_write(void *deferred)
 {
@@ -200,6 +205,7 @@ mk_deferred_write(void *deferred)
 	mk_progress_put(d->use->group->group_no, d->topic_id, d->partition, p);
 }
 
+/* Notes for this session's next polls what was polled in vain. */
 static void
 mk_deferred_undone(void *deferred)
 {
@@ -232,8 +238,9 @@ mk_deferred_find(const char *group_id, int32 topic_id, int32 partition)
 
 /*
  * A copy of the transaction's deferred action, or a new one, to be changed and
- * deferred.  The member is NULL for a plain consumer.  MK022 if there is one
- * already, and what it went by is gone: it must not be forgotten.
+ * deferred.  The member is NULL for a plain consumer.  MK022 if the deferred
+ * action so far is another member's, or of another generation: replacing it
+ * would drop a check that must fail.
  */
 static MkDeferredProgress *
 mk_deferred_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
@@ -274,6 +281,7 @@ mk_deferred_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 	return d;
 }
 
+/* Adds the generation that a commit names. */
 static void
 mk_deferred_generation(MkDeferredProgress *d, const MkCommit *c)
 {
@@ -282,6 +290,7 @@ mk_deferred_generation(MkDeferredProgress *d, const MkCommit *c)
 		d->checked_generation = c->generation;
 }
 
+/* Adds a committed offset, and defers the action. */
 static void
 mk_deferred_commit(MkDeferredProgress *d, int64 next_offset,
 				   const char *metadata, int32 generation)
@@ -301,7 +310,10 @@ mk_deferred_commit(MkDeferredProgress *d, int64 next_offset,
  * Plain consumers
  */
 
-/* A group that has no members; what is left of them is to be removed. */
+/*
+ * Uses a group that has no live members.  Defers to remove members whose timeouts
+ * have passed.
+ */
 static MkGroupUse *
 mk_use_without_members(const char *group_id, MkGroup *group)
 {
@@ -312,6 +324,7 @@ mk_use_without_members(const char *group_id, MkGroup *group)
 	return use;
 }
 
+/* 22023 for an offset that cannot be a position. */
 static void
 mk_check_offset(const MkTopic *topic, int32 partition, int64 next_offset)
 {
@@ -325,7 +338,7 @@ mk_check_offset(const MkTopic *topic, int32 partition, int64 next_offset)
 						next_offset, end, NameStr(topic->name), partition)));
 }
 
-/* Kafka's -1 for where nothing is known. */
+/* As in Kafka, commits of plain consumers have generation -1. */
 #define MK_NO_GENERATION (-1)
 
 static void
@@ -389,6 +402,7 @@ mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
  * Members
  */
 
+/* The error for a partition that is not the member's. */
 static void
 mk_not_assigned(const MkGroup *group, const MkMember *member,
 				const MkTopic *topic, int32 partition, int sqlstate)
@@ -439,7 +453,7 @@ mk_consumer_commit(const MkCommit *commit)
 		mk_commit_member(commit);
 }
 
-/* Where a member reads next, as far as is known: -1 if it has not begun. */
+/* Where the member reads next; -1 if there is neither position nor offset. */
 static int64
 mk_position_offset(const MkPosition *position)
 {
@@ -543,7 +557,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		topic = mk_membership_topic_by_id(group, a->topic_id);
 		if (topic == NULL)
 			continue;
-		/* where the end has gone back there is nothing to commit */
+		/* the end went back, as after a restore: there is nothing to commit */
 		if (p.position > p.committed &&
 			p.position > mk_log_end(topic, a->partition))
 			continue;
@@ -563,7 +577,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 	mk_member_let_go(group, member->member_no, true);
 }
 
-/* A deferred action about a partition that is the member's, and is to stay so. */
+/* A deferred action about a partition that the member has and keeps. */
 static MkDeferredProgress *
 mk_deferred_assigned(const char *group_id, const char *member_id,
 					 MkTopic *topic, int32 partition)

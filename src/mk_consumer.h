@@ -10,7 +10,7 @@
 /* As Kafka's offset.metadata.max.bytes */
 #define MK_CONSUMER_MAX_METADATA 4096
 
-/* What a commit is to store; 22023 if next_offset is outside [0, end]. */
+/* What a commit stores; 22023 if next_offset is outside [0, end]. */
 typedef struct MkCommit
 {
 	const char *group_id;
@@ -24,30 +24,32 @@ typedef struct MkCommit
 } MkCommit;
 
 /*
- * Notes a commit.  MK025 for a plain consumer of a group that has members, MK022
- * for a member that does not have the partition, or in another generation.
+ * Defers a commit.  MK025 for a plain consumer of a group that has members.  MK022
+ * for a member that does not have the partition, or if the generation is not the
+ * group's.
  */
 extern void mk_consumer_commit(const MkCommit *commit);
 
-/* Gets (topic, partition, offset) of what was committed. */
+/* Is called with each offset that the commit stores. */
 typedef void (*MkOffsetSink)(const MkTopic *topic, int32 partition,
 							 int64 offset, void *arg);
 
-/* Notes a commit of all positions of a member. */
+/* Defers a commit of all positions of a member. */
 extern void
 mk_consumer_commit_positions(const char *group_id, const char *member_id,
 							 MkOffsetSink sink, void *arg);
 
 /*
- * Notes a commit of what "target" says for each partition of a topic; MK068 if
- * the group has members.
+ * Defers a commit of the offset that the target means in each partition of a
+ * topic (see mk_target.h); MK068 if the group has members.
  */
 extern void mk_consumer_reset(const char *group_id, MkTopic *topic,
 							  const char *target, MkOffsetSink sink, void *arg);
 
 /*
- * Sets a member's position, or pauses a partition; 22023 if the member does not
- * have it, or for an offset outside [0, end].
+ * Defers to set a member's position, or to pause or resume a partition.  22023 if
+ * the member does not have the partition, or it is to move, and for an offset
+ * outside [0, end].
  */
 extern void
 mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
@@ -56,16 +58,16 @@ extern void mk_consumer_pause(const char *group_id, const char *member_id,
 							  MkTopic *topic, int32 partition, bool pause);
 
 /*
- * Where a member stands in a partition that it has: what the transaction has
- * noted, else what is committed now.
+ * Where a member stands in a partition that it has: what this transaction defers,
+ * else what other transactions have committed by now.
  */
 typedef struct MkPosition
 {
 	int64 position; /* -1: at the committed offset */
 	int64 committed; /* -1: none */
-	int64 turn;
+	int64 turn; /* partitions are polled by ascending turn */
 	bool paused;
-	bool undone; /* this session has rolled back a poll of what comes next */
+	bool undone; /* this session rolled back a poll of the next record */
 } MkPosition;
 
 extern void
@@ -73,17 +75,17 @@ mk_consumer_position(const MkGroup *group, const MkMember *member,
 					 const MkAssignment *assignment, MkPosition *position);
 
 /*
- * Before the member polls from "position", which mk_consumer_position gave: if
- * that fails, "undone_turn" is the partition's.
+ * To be called before reading for a poll, with what mk_consumer_position gave.  If
+ * reading fails, the partition's next turn is "undone_turn".
  */
 extern void
 mk_consumer_polling(const MkMember *member, const MkAssignment *assignment,
 					const MkPosition *position, int64 undone_turn);
 
 /*
- * Notes that the member has polled from there up to "next".  "turn" is the
- * partition's then, "undone_turn" if this rolls back.  At commit MK101 if
- * another session has polled meanwhile.
+ * Defers that the member has polled from there up to "next".  The partition's next
+ * turn is "turn", or "undone_turn" if this is rolled back.  The commit raises MK101
+ * if another session has polled meanwhile.
  */
 extern void mk_consumer_polled(const MkGroup *group, const MkMember *member,
 							   const MkAssignment *assignment, MkTopic *topic,
@@ -91,8 +93,8 @@ extern void mk_consumer_polled(const MkGroup *group, const MkMember *member,
 							   int64 turn, int64 undone_turn);
 
 /*
- * After it: the committed offset lay beyond the end, where no record is, and goes
- * to "next_offset", where the member was sent; see mk_stale.c.
+ * Defers, after that, to commit "next_offset": the committed offset lay beyond the
+ * end, and the member reads from there by its auto_offset_reset; see mk_stale.c.
  */
 extern void
 mk_consumer_reset_committed(const MkGroup *group, const MkMember *member,

@@ -1,16 +1,16 @@
 /*
  * mk_progress.c
- *		State that changes with every call, kept newest first.
+ *		How far groups have come: committed offsets and positions.
  *
- * The newest row is found by one step back from the end of its key's index
- * range, so neither old rows nor a snapshot that somebody holds make it
- * slower.
+ * The newest row is found by one step back from the end of its key's index range,
+ * so it costs the same however many old rows there are, and however long other
+ * sessions hold their snapshots.
  *
- * What holds now is read with SnapshotSelf: rows are never updated, so each is
- * there or not; and a SERIALIZABLE transaction takes no predicate locks, which
- * would set members against each other that have nothing in common.  That it
- * finds the newest row although others add rows and remove old ones, is owed to
- * how those are removed: see mk_rows_clean.
+ * The state as of now is read with SnapshotSelf.  Rows are never updated, so each
+ * row exists or does not.  A SERIALIZABLE transaction takes no predicate locks
+ * this way; they would make transactions of unrelated members fail.  The scan
+ * finds the newest row even while other sessions add rows and remove old ones,
+ * because of how rows are removed: see mk_rows_clean.
  */
 #include "postgres.h"
 
@@ -183,9 +183,10 @@ mk_progress_scan_topic(int32 topic_id, Snapshot snapshot, MkProgressSink sink,
  * What is not needed any more
  */
 
-/* How many rows are removed at once. */
+/* How many rows one step removes at most. */
 #define MK_CLEAN_ROWS 20000
 
+/* For mk_progress_last_commit */
 typedef struct MkLastCommit
 {
 	int32 group_no;
@@ -213,6 +214,7 @@ mk_progress_last_commit(int32 group_no)
 	return last.at;
 }
 
+/* For mk_progress_clean */
 typedef struct MkClean
 {
 	int32 group_no;

@@ -1,16 +1,17 @@
 /*
  * mk_sign.c
- *		Signs of life: when members were heard of in transactions that have not
+ *		Signs of life: when members were heard of by transactions that have not
  *		committed.
  *
- * A sign is a lock of the session, in whose tag the time is.  So a transaction
- * that is open shows it, a rollback leaves it, and it goes with the session.  A
- * session has one of a kind for a member, the latest; where its transaction
- * commits the heartbeat is in the tables, and it withdraws the sign.
+ * A sign is a lock that the session holds; the lock's tag has the time.  So other
+ * sessions see it while the transaction is open, a rollback leaves it, and it ends
+ * with the session.  For each member a session has at most one sign of each kind,
+ * the latest.  When the transaction commits, the heartbeat is in the table, and the
+ * session withdraws the sign.
  *
- * What is told lasts for a timeout: signs that nobody needs any more go when the
- * session has many.  DISCARD ALL and pg_advisory_unlock_all() let them all go:
- * then the session gives the next one as if there had been none.
+ * A sign is needed for a timeout.  When the session has many, it withdraws those
+ * that are not needed any more.  DISCARD ALL and pg_advisory_unlock_all() release
+ * all of them; the session then gives the next sign as if there had been none.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@
 #include "mk_lock.h"
 #include "mk_sign.h"
 
-/* So many of a session are left alone, whatever their age. */
+/* A session may keep so many signs, whatever their age. */
 #define MK_SIGNS_KEPT 8
 
 typedef struct MkSignKey
@@ -33,13 +34,14 @@ typedef struct MkSignKey
 typedef struct MkSign
 {
 	MkSignKey key; /* hash key */
-	uint32 seconds; /* in the lock's tag */
+	uint32 seconds; /* the time in the lock's tag */
 	TimestampTz at;
-	TimestampTz until; /* it is needed */
+	TimestampTz until; /* when it is not needed any more */
 } MkSign;
 
-/* Those of this session; some may have lost their lock. */
+/* The session's signs; some may have lost their lock. */
 static HTAB *mk_signs = NULL;
+/* how many are too many */
 static long mk_signs_many = MK_SIGNS_KEPT;
 
 static MkSign *
@@ -59,7 +61,10 @@ mk_sign_remove(MkSign *sign)
 	(void) hash_search(mk_signs, &sign->key, HASH_REMOVE, NULL);
 }
 
-/* Removes those that nobody needs any more, each time there are twice as many. */
+/*
+ * Removes signs that are not needed any more, each time that there are twice as
+ * many as the last time left.
+ */
 static void
 mk_signs_trim(TimestampTz now)
 {
@@ -102,7 +107,7 @@ mk_sign_make(int32 member_no, bool polled, TimestampTz now)
 void
 mk_sign_give(int32 member_no, bool polled, TimestampTz now, int64 lasts)
 {
-	/* rounded up, so that no member is removed before its time */
+	/* rounded up, so that no member is removed too early */
 	uint32 seconds = (uint32) ((now + USECS_PER_SEC - 1) / USECS_PER_SEC);
 	MkSign *sign = mk_sign_find(member_no, polled);
 
@@ -111,7 +116,7 @@ mk_sign_give(int32 member_no, bool polled, TimestampTz now, int64 lasts)
 	if (sign->seconds != seconds ||
 		!mk_lock_sign_is_mine(member_no, polled, seconds))
 	{
-		/* without room for a lock only the heartbeat counts that is written */
+		/* the lock table is full: only the heartbeat will count */
 		if (!mk_lock_sign(member_no, polled, seconds))
 			return;
 		if (sign->seconds != seconds)
@@ -128,7 +133,7 @@ mk_sign_given(int32 member_no, bool polled, TimestampTz now)
 	const MkSign *sign = mk_sign_find(member_no, polled);
 	TimestampTz at = DT_NOBEGIN;
 
-	/* one of the future is of a clock that was set back since */
+	/* a sign from the future was given before the clock was set back */
 	if (sign != NULL && sign->at <= now &&
 		mk_lock_sign_is_mine(member_no, polled, sign->seconds))
 		at = sign->at;

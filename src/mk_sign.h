@@ -1,6 +1,6 @@
 /*
  * mk_sign.h
- *		Signs of life: when members were heard of in transactions that have not
+ *		Signs of life: when members were heard of by transactions that have not
  *		committed.
  */
 #ifndef MK_SIGN_H
@@ -10,28 +10,28 @@
 
 /*
  * Tells all sessions that the member polled, or was heard of otherwise, at this
- * time.  It stays so when the transaction rolls back: until the session gives
- * the next such sign, withdraws it, or ends; or for as long as "lasts" says,
- * after which nobody needs it.
+ * time.  The sign survives a rollback.  It ends when the session gives the next
+ * such sign, withdraws it, or ends.  After "lasts" microseconds it is not needed
+ * any more, and may end.
  */
 extern void
 mk_sign_give(int32 member_no, bool polled, TimestampTz now, int64 lasts);
 
 /*
- * When this session has last given a sign, by now; DT_NOBEGIN if none.  Polling
- * counts as being heard of.
+ * The time of this session's last sign, not after "now"; DT_NOBEGIN if there is
+ * none.  A poll also counts as being heard of.
  */
 extern TimestampTz mk_sign_given(int32 member_no, bool polled, TimestampTz now);
 
 /*
- * Takes back what this session has told: that the member was heard of, and with
- * "polled" that it polled.  Raises no error.
+ * Withdraws this session's signs that the member was heard of, and with "polled"
+ * also that it polled.  Raises no error.
  */
 extern void mk_sign_withdraw(int32 member_no, bool polled);
 
 /*
- * When any session has last given a sign, at most a second later than it was;
- * DT_NOBEGIN if none has.  Looks at all locks.
+ * The times of the last signs of all sessions, at most a second too late;
+ * DT_NOBEGIN if there are none.  Looks at all locks of the server.
  */
 extern void
 mk_sign_look(int32 member_no, TimestampTz *seen, TimestampTz *polled);

@@ -1,14 +1,16 @@
 /*
  * mk_undone.c
- *		What this session has polled, and rolled back.
+ *		What this session has polled and rolled back.
  *
- * It is noted when a transaction aborts, where nothing may fail; so in a table
- * of fixed size, in which each partition of a member has a few places, and what
- * comes later takes that of what was noted longest ago.  What is forgotten so, or
- * with the session, costs a poll that is rolled back once more.  One place would
- * not do: two partitions that take it from each other would come first in turns
- * for ever, and nothing else be read.  Nothing is removed: a member whose offset
- * has left the range has got over it, in whatever session.
+ * Notes are made when a transaction aborts, where nothing may fail.  So they are in
+ * a table of fixed size, in which a partition of a member may have one of a few
+ * places; if all of them are taken, it takes that of the oldest note.  A note that
+ * is lost this way, or with the session, costs one more poll that is rolled back.
+ * One possible place would not be enough: two partitions that took it from each
+ * other would come first in turns for ever, and no other would be read.
+ *
+ * Notes are never removed.  Once the member's offset has left the range, in
+ * whatever session, the note has no effect.
  */
 #include "postgres.h"
 
@@ -18,29 +20,29 @@
 #include "mk_undone.h"
 
 #define MK_UNDONE_PLACES 1024
-#define MK_UNDONE_WAYS   16 /* places that a partition may have, one by one */
+#define MK_UNDONE_WAYS   16 /* consecutive places that a partition may have */
 
 typedef struct MkUndone
 {
-	int32 member_no; /* 0: none */
+	int32 member_no; /* 0: the place is free */
 	int32 topic_id;
 	int32 partition;
 	int64 first;
 	int64 next;
 	int64 turn;
-	uint64 number; /* in the order in which they were noted */
+	uint64 number; /* grows with each note */
 } MkUndone;
 
-/* NULL until something is rolled back */
+/* The table; NULL until a poll is rolled back */
 static MkUndone *mk_undone = NULL;
 static uint64 mk_undone_number = 0;
 
-/* What is being read; member_no 0: nothing */
+/* The read that has begun; member_no 0: none */
 static MkUndone mk_undone_reading;
 
 /*
- * The place of a partition of a member; if it has none, one that is free, or that
- * of what was noted longest ago.
+ * The place of a member's partition.  If it has none, a free place, or that of the
+ * oldest note.
  */
 static MkUndone *
 mk_undone_place(int32 member_no, int32 topic_id, int32 partition)
@@ -70,6 +72,7 @@ mk_undone_add(int32 member_no, int32 topic_id, int32 partition, int64 first,
 {
 	MkUndone *u;
 
+	Assert(member_no != 0 && first < next);
 	if (mk_undone == NULL)
 		mk_undone = MemoryContextAllocExtended(
 			TopMemoryContext, MK_UNDONE_PLACES * sizeof(MkUndone),
