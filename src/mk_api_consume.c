@@ -26,6 +26,7 @@
  * fetch(), fetch_text(), fetch_json()
  */
 
+/* How keys and values are returned */
 typedef enum MkForm
 {
 	MK_FORM_BYTEA,
@@ -33,7 +34,7 @@ typedef enum MkForm
 	MK_FORM_JSON
 } MkForm;
 
-/* A record that cannot be decoded, and is the next of its partition */
+/* The next record of a partition, which cannot be decoded */
 typedef struct MkRefusal
 {
 	char *topic;
@@ -42,7 +43,7 @@ typedef struct MkRefusal
 	char *why;
 } MkRefusal;
 
-/* The rows of a result, decoded as asked. */
+/* The rows of a result */
 typedef struct MkRecordRows
 {
 	MkForm form;
@@ -54,12 +55,12 @@ typedef struct MkRecordRows
 	int64 found;
 	int64 found_here; /* in the partition */
 	List *refusals; /* of MkRefusal */
-	const char *step_over; /* how, for a hint */
+	const char *skip; /* how to skip a record, for a hint */
 } MkRecordRows;
 
 /*
- * Decodes a key or a value in place.  NULL, or why it cannot be decoded, as a
- * sentence.
+ * Decodes a key or a value in place.  Returns NULL, or if it cannot be decoded, a
+ * sentence that says why.
  */
 static const char *
 mk_decode(Datum *datum, bool isnull, MkForm form)
@@ -79,18 +80,20 @@ mk_decode(Datum *datum, bool isnull, MkForm form)
 	return DatumGetPointer(*datum) == NULL ? mk_utf8_problem() : NULL;
 }
 
+/* "skip" is how to skip a record, for a hint. */
 static void
 mk_record_rows_begin(MkRecordRows *rows, FunctionCallInfo fcinfo, MkForm form,
-					 const char *step_over)
+					 const char *skip)
 {
 	InitMaterializedSRF(fcinfo, 0);
 	memset(rows, 0, sizeof(*rows));
 	rows->form = form;
 	rows->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	rows->no_headers = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
-	rows->step_over = step_over;
+	rows->skip = skip;
 }
 
+/* Remembers a record that cannot be decoded. */
 static void
 mk_record_refuse(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 				 int64 offset, const char *why)
@@ -108,8 +111,9 @@ mk_record_refuse(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 }
 
 /*
- * Adds a row.  False for one that cannot be decoded: the records of its
- * partition before it are returned, and when it is the first, it is told.
+ * Adds a row.  False for a record that cannot be decoded: the call returns the
+ * records of its partition before it.  If it is the partition's first record, it
+ * is also reported.
  */
 static bool
 mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
@@ -160,8 +164,8 @@ mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 }
 
 /*
- * Tells what could not be decoded: an error where that leaves nothing to
- * return, else a warning for each partition that stands still.
+ * Reports what could not be decoded.  If there are no rows, this is an error; else
+ * a warning for each partition that returns nothing.
  */
 static void
 mk_record_rows_end(MkRecordRows *rows)
@@ -181,12 +185,13 @@ mk_record_rows_end(MkRecordRows *rows)
 						r->offset, r->topic, r->partition,
 						is_json ? "JSON" : "text"),
 				 errdetail_internal("%s", r->why),
-				 errhint("Read it as bytes with minikafka.fetch(), and %s "
-						 "offset " INT64_FORMAT " to step over it.",
-						 rows->step_over, r->offset + 1)));
+				 errhint("Read it as bytes with minikafka.fetch(), or skip it "
+						 "%s offset " INT64_FORMAT ".",
+						 rows->skip, r->offset + 1)));
 	}
 }
 
+/* What a fetch returns, and from where */
 typedef struct MkFetch
 {
 	MkRecordRows rows;
@@ -203,7 +208,7 @@ mk_fetch_row(const MkLogRecord *r, void *arg)
 	return mk_record_row(&f->rows, f->topic, f->partition, r);
 }
 
-/* An argument that must be positive. */
+/* An argument that must be positive */
 static int32
 mk_api_most(FunctionCallInfo fcinfo, int arg, const char *name)
 {
@@ -230,7 +235,7 @@ mk_fetch(FunctionCallInfo fcinfo, MkForm form)
 	max_records = mk_api_most(fcinfo, 3, "max_records");
 	max_bytes = mk_api_most(fcinfo, 4, "max_bytes");
 
-	mk_record_rows_begin(&f.rows, fcinfo, form, "go on at");
+	mk_record_rows_begin(&f.rows, fcinfo, form, "by reading on from");
 	mk_log_read(f.topic, f.partition, start, max_records, max_bytes,
 				GetActiveSnapshot(), mk_fetch_row, &f);
 	mk_record_rows_end(&f.rows);
@@ -267,7 +272,7 @@ minikafka_latest(PG_FUNCTION_ARGS)
 
 	mk_api_enter("latest()");
 	f.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
-	mk_record_rows_begin(&f.rows, fcinfo, MK_FORM_BYTEA, "go on at");
+	mk_record_rows_begin(&f.rows, fcinfo, MK_FORM_BYTEA, "by reading on from");
 	for (f.partition = 0; f.partition < f.topic->npartitions; f.partition++)
 		mk_compact_latest(f.topic, f.partition, GetActiveSnapshot(),
 						  mk_fetch_row, &f);
@@ -302,7 +307,7 @@ mk_api_poll(FunctionCallInfo fcinfo, MkForm form)
 	poll.max_wait = mk_api_interval(fcinfo, 4, "max_wait", 0);
 	poll.sink = mk_poll_row;
 	poll.arg = &rows;
-	mk_record_rows_begin(&rows, fcinfo, form, "minikafka.seek() to");
+	mk_record_rows_begin(&rows, fcinfo, form, "with minikafka.seek() to");
 	mk_poll(&poll);
 	mk_record_rows_end(&rows);
 	return (Datum) 0;
@@ -330,7 +335,8 @@ minikafka_poll_json(PG_FUNCTION_ARGS)
 }
 
 /* ---------------------------------------------------------------------------
- * is_json(), is_text(): for CHECKs, so also in security-restricted operations
+ * is_json(), is_text(): for CHECK constraints, so they also work in
+ * security-restricted operations
  */
 
 PG_FUNCTION_INFO_V1(minikafka_is_json);
@@ -351,6 +357,7 @@ minikafka_is_text(PG_FUNCTION_ARGS)
  * offsets(), offset_for_time()
  */
 
+/* The arguments and the result of offsets(), for mk_try() */
 typedef struct MkOffsets
 {
 	FunctionCallInfo fcinfo;
@@ -384,7 +391,7 @@ minikafka_offsets(PG_FUNCTION_ARGS)
 	return mk_api_row(fcinfo, o.values, o.nulls);
 }
 
-/* The same for a view over all topics, of which one may be broken. */
+/* The same for views over all topics: NULLs for a partition that cannot be read. */
 PG_FUNCTION_INFO_V1(minikafka_try_offsets);
 Datum
 minikafka_try_offsets(PG_FUNCTION_ARGS)

@@ -18,16 +18,16 @@
 #include "mk_consumer.h"
 #include "mk_group.h"
 #include "mk_group_admin.h"
+#include "mk_lag.h"
 #include "mk_liveness.h"
 #include "mk_member.h"
-#include "mk_lag.h"
 #include "mk_poll.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
 #include "mk_try.h"
 #include "mk_xact.h"
 
-/* Enters a function that notes something. */
+/* Enters a function that defers something to the commit. */
 static void
 mk_enter_writer(const char *function)
 {
@@ -57,7 +57,10 @@ mk_string_compare(const void *a, const void *b)
 	return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* The topics that a member subscribes to, those that there are readable. */
+/*
+ * Reads the topics that a member subscribes to, each once.  42501 if it may not
+ * read one that exists.
+ */
 static void
 mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
 {
@@ -100,6 +103,7 @@ mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
 	}
 }
 
+/* 22023 */
 static void
 mk_unknown_setting(const char *setting, const char *value, const char *known)
 {
@@ -109,6 +113,7 @@ mk_unknown_setting(const char *setting, const char *value, const char *known)
 			 errhint("There are %s.", known)));
 }
 
+/* A timeout in microseconds */
 static int64
 mk_join_timeout(FunctionCallInfo fcinfo, int arg, const char *name,
 				int64 default_seconds)
@@ -196,6 +201,7 @@ minikafka_heartbeat(PG_FUNCTION_ARGS)
 	PG_RETURN_INT32(group->generation);
 }
 
+/* Adds a row of three columns to the result. */
 static void
 mk_put_row(FunctionCallInfo fcinfo, Datum *values)
 {
@@ -242,7 +248,7 @@ minikafka_assignment(PG_FUNCTION_ARGS)
  * Positions and committed offsets
  */
 
-/* The MkOffsetSink: a row of the result. */
+/* An MkOffsetSink that adds a row to the result */
 static void
 mk_offset_row(const MkTopic *topic, int32 partition, int64 offset, void *arg)
 {
@@ -428,7 +434,7 @@ minikafka_set_group_owner(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* Whether the views show a group to the caller. */
+/* Whether the views show a group to the current user. */
 PG_FUNCTION_INFO_V1(minikafka_group_is_visible);
 Datum
 minikafka_group_is_visible(PG_FUNCTION_ARGS)
@@ -498,7 +504,7 @@ minikafka_group_commits(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* The lag in all partitions of a topic */
+/* A look at the lag in all partitions of a topic */
 typedef struct MkLagCall
 {
 	const char *group_id;
@@ -509,6 +515,7 @@ typedef struct MkLagCall
 	MkLag *lags;
 } MkLagCall;
 
+/* Runs it; under mk_try() if the topic may be broken. */
 static void
 mk_lag_call(void *arg)
 {
@@ -522,7 +529,10 @@ mk_lag_call(void *arg)
 	}
 }
 
-/* The ends of partitions; the view consumer_lag calls lag() for each group. */
+/*
+ * The ends of partitions, for as long as the query lasts: the view consumer_lag
+ * calls lag() for each group.
+ */
 static MkEnds *
 mk_call_ends(FunctionCallInfo fcinfo)
 {
@@ -537,7 +547,7 @@ mk_call_ends(FunctionCallInfo fcinfo)
 	return fcinfo->flinfo->fn_extra;
 }
 
-/* Which of the group's members, removed ones aside, are expired. */
+/* Which members of the group have timeouts that passed; NULL without members. */
 static bool *
 mk_lag_expired(const MkGroup *group)
 {
@@ -552,8 +562,8 @@ mk_lag_expired(const MkGroup *group)
 }
 
 /*
- * The rows of lag() for one topic; with "quietly", NULLs if the topic cannot be
- * read.
+ * Adds the rows of lag() for one topic.  With "quietly" they have NULLs if the
+ * topic cannot be read.
  */
 static void
 mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
@@ -633,7 +643,7 @@ minikafka_lag(PG_FUNCTION_ARGS)
 
 /*
  * CALL wait_for_records(group_id, member_id, max_wait).  Each look is a
- * transaction of its own, so that no snapshot is held between them.
+ * transaction of its own, so the session holds no snapshot between them.
  */
 PG_FUNCTION_INFO_V1(minikafka_wait_for_records);
 Datum

@@ -1,21 +1,21 @@
 /*
  * mk_poll.c
- *		Members reading the partitions that they have.
+ *		Polls: members read the partitions that they have.
  *
- * A poll reads under the assignment and from the positions that are committed
- * when it looks, and holds nothing that anybody waits for; whether that still
- * holds is checked when its transaction commits.
+ * A poll goes by the assignment and the positions that are committed when it looks,
+ * and takes no lock that another session waits for.  The commit checks that both
+ * still hold.
  *
- * The turn of a partition grows with each poll that read from it, so that of all
- * partitions of a member the one that was read longest ago comes first, whoever
- * reads in whatever session.
+ * Each partition of a member has a turn, a number that grows with each poll that
+ * reads from the partition.  The partition with the lowest turn, which was read
+ * longest ago, comes first; the turn is in the table, so this holds across sessions.
  *
- * What fails in a batch fails all of it.  So what the session has rolled back it
- * reads again alone: a partition that the member has not got over since then is
- * in no batch with others.  In the order it comes as if the poll had not been
- * rolled back, and the one that was the first of the batch last.  So each time
- * round a record that cannot be worked on fails one batch, of its partition
- * only; the others are committed, and read together again.
+ * One record that cannot be processed fails its whole batch.  So after a rollback
+ * the session reads the same records again, but each partition alone: until the
+ * member's position has passed them, the partition shares no batch with others.
+ * The turns grow as if the poll had not been rolled back, and the first partition
+ * of the batch comes last.  So each time round a bad record fails one batch, of its
+ * own partition only; the other partitions are committed, and share batches again.
  */
 #include "postgres.h"
 
@@ -41,13 +41,14 @@
 #include "mk_wakeup.h"
 
 /*
- * Where nobody wakes us, sleeps grow from 1 ms to this; else we look, this
- * often, for what comes due without anybody committing.
+ * Sleeps between looks.  Without shared memory, nothing wakes the session, and
+ * sleeps grow from 1 ms to the first of these.  With it, the session still looks
+ * from time to time, for what is due without a commit, such as a timeout.
  */
 #define MK_MAX_SLEEP_MS   50
 #define MK_WOKEN_SLEEP_MS 1000
 
-/* A partition of the member that may be read. */
+/* A partition of the member that may be read */
 typedef struct MkSource
 {
 	MkAssignment *assignment;
@@ -63,16 +64,18 @@ typedef struct MkLook
 	MkMember *member;
 	bool listens; /* to be woken by what it would find later */
 	bool is_late; /* it may have missed what came before it listened */
-	bool due; /* something is to be done when the transaction commits */
+	bool due; /* the commit has something to do in the group */
 	int nsources;
 	MkSource *sources;
 	int64 max_records;
-	int64 last_turn; /* after those of all sources */
+	int64 last_turn; /* higher than those of all sources */
 
-	/* what was found */
-	const MkSource *source; /* being read */
-	int64 next;
-	bool refused; /* its next record, by the sink */
+	/* the source that is being read */
+	const MkSource *source;
+	int64 next; /* offset */
+	bool refused; /* the sink refused its next record */
+
+	/* all sources */
 	bool any_refused;
 	bool full;
 	int64 found;
@@ -90,7 +93,7 @@ mk_source_compare(const void *a, const void *b)
 	return sa->assignment < sb->assignment ? -1 : 1;
 }
 
-/* Has the session woken by records for the member, and changes to the group. */
+/* Listens for records of the member's partitions and for changes of the group. */
 static void
 mk_look_listen(MkLook *look)
 {
@@ -104,7 +107,7 @@ mk_look_listen(MkLook *look)
 	look->is_late = mk_wakeup_listen(channels, look->nsources + 1);
 }
 
-/* Finds the member and its partitions; it counts as a poll. */
+/* Finds the member and its partitions.  This counts as a poll. */
 static void
 mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 {
@@ -149,7 +152,7 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 		mk_look_listen(look);
 }
 
-/* MK001: nothing says where to go on. */
+/* MK001: auto_offset_reset "none" does not say where to go on. */
 static void
 mk_source_no_reset(const MkLook *look, const MkSource *s, const char *why)
 {
@@ -164,9 +167,9 @@ mk_source_no_reset(const MkLook *look, const MkSource *s, const char *why)
 }
 
 /*
- * Where to read from.  Without a committed offset from the start, also for
- * "latest": what was there when the group began to read the partition has been
- * committed as read.
+ * Where to read from.  Without a committed offset this is the log start, also with
+ * auto_offset_reset "latest": the rebalance that gave the group the partition has
+ * committed the end, so a partition without an offset was made later.
  */
 static int64
 mk_source_start(const MkLook *look, const MkSource *s)
@@ -180,7 +183,7 @@ mk_source_start(const MkLook *look, const MkSource *s)
 	return mk_log_start(s->topic, s->assignment->partition);
 }
 
-/* Where to go on when the position is outside the log. */
+/* Where to go on if the position is outside the log. */
 static int64
 mk_source_reset(const MkLook *look, const MkSource *s)
 {
@@ -192,6 +195,7 @@ mk_source_reset(const MkLook *look, const MkSource *s)
 		: mk_log_start(s->topic, partition);
 }
 
+/* The sink of mk_log_try_read */
 static bool
 mk_look_take(const MkLogRecord *record, void *arg)
 {
@@ -212,6 +216,7 @@ mk_look_take(const MkLogRecord *record, void *arg)
 	return true;
 }
 
+/* Reads one partition, which gets this turn. */
 static void
 mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 {
@@ -241,8 +246,8 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	}
 
 	/*
-	 * What cannot be decoded is to come first the next time, so that it is told
-	 * in each call: it keeps its turn.
+	 * A partition whose next record was refused keeps its turn, so it comes first
+	 * in the next call, which reports the record again.
 	 */
 	look->any_refused |= look->refused;
 	if (look->next > start || reset)
@@ -255,8 +260,9 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 }
 
 /*
- * How many records to return: fewer than asked for, where members of the group
- * were too slow; of what there is.
+ * Sets how many records to return.  If polls of the group are halved (see
+ * mk_liveness.c), this is a part of what is asked for or, if less, of what there
+ * is.
  */
 static void
 mk_look_limit(MkLook *look)
@@ -283,7 +289,7 @@ mk_look_limit(MkLook *look)
 		Max((look->max_records + (INT64CONST(1) << halved) - 1) >> halved, 1);
 }
 
-/* For what a look needs; a call that waits has many. */
+/* A memory context for one look; a call that waits looks many times. */
 static MemoryContext
 mk_look_context(void)
 {
@@ -291,6 +297,7 @@ mk_look_context(void)
 								 ALLOCSET_DEFAULT_SIZES);
 }
 
+/* Looks at all partitions once. */
 static void
 mk_look(MkLook *look, Snapshot snapshot)
 {
@@ -339,8 +346,8 @@ mk_poll_sleep(int *round, TimestampTz until)
 }
 
 /*
- * Looks again and again.  At once where the session begins to listen to
- * something, since what came before does not wake it.
+ * Looks again and again.  When the session begins to listen for something it looks
+ * again at once: what came before does not wake it.
  */
 static void
 mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
@@ -389,7 +396,7 @@ mk_poll(const MkPoll *poll)
 	MemoryContextDelete(context);
 }
 
-/* Sets "found" where there is something to read. */
+/* Sets "found" if there is something to read. */
 static void
 mk_look_is_ready(void *arg)
 {
@@ -402,7 +409,7 @@ mk_look_is_ready(void *arg)
 			look->found = 1;
 }
 
-/* What may be wrong with one partition. */
+/* The errors of a partition that cannot be read. */
 static bool
 mk_look_may_fail(int sqlstate)
 {
@@ -412,8 +419,8 @@ mk_look_may_fail(int sqlstate)
 }
 
 /*
- * A partition that cannot be read is for mk_poll() to tell of, which goes on with
- * the others.
+ * If a partition cannot be read, this returns true, so that the caller polls, and
+ * mk_poll() raises the error, once; then that goes on with the others.
  */
 bool
 mk_poll_is_ready(const char *group_id, const char *member_id)

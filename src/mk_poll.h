@@ -1,6 +1,6 @@
 /*
  * mk_poll.h
- *		Members reading the partitions that they have.
+ *		Polls: members read the partitions that they have.
  */
 #ifndef MK_POLL_H
 #define MK_POLL_H
@@ -8,8 +8,8 @@
 #include "mk_log.h"
 
 /*
- * Gets each record, as MkLogSink does.  False to stop before this record of its
- * partition; the others go on.
+ * Is called with each record, as MkLogSink is.  Returns false to stop before this
+ * record in its partition; other partitions go on.
  */
 typedef bool (*MkPollSink)(const MkTopic *topic, int32 partition,
 						   const MkLogRecord *record, void *arg);
@@ -26,25 +26,25 @@ typedef struct MkPoll
 } MkPoll;
 
 /*
- * Hands out records of the member's partitions, from its positions on, and
- * notes those as read.  Of each partition as mk_log_read does; the partitions
- * in turn, those first that were read longest ago.  If there are none, and the
- * sink has stopped before none, waits for some up to max_wait, but in a
- * transaction with one snapshot for all.
+ * Reads records of the member's partitions from its positions on, and defers to
+ * move the positions.  Partitions that were read longest ago come first; each is
+ * read as by mk_log_read.  If there is no record, and the sink has refused none,
+ * waits up to max_wait for one; not in a transaction with a single snapshot, which
+ * would not see it.
  */
 extern void mk_poll(const MkPoll *poll);
 
 /*
- * Notes that the member is alive, and does what else is due for a poll.  True if
- * there may be records for it; else the session is woken when there may be, up to
- * mk_poll_stop.
+ * Does what a poll does except for reading: defers a heartbeat and what is due in
+ * the group.  True if there may be records for the member.  Otherwise the session
+ * is woken when there may be some, until mk_poll_stop.
  */
 extern bool mk_poll_is_ready(const char *group_id, const char *member_id);
 extern void mk_poll_stop(void);
 
 /*
- * Sleeps until there may be something new to see, or until "until"; *round is
- * 0 at first.  False if it is that time.
+ * Sleeps until there may be something new, at most until "until"; false if that
+ * time has come.  *round counts the sleeps, and is 0 at first.
  */
 extern bool mk_poll_sleep(int *round, TimestampTz until);
 

@@ -53,7 +53,7 @@ SELECT count(*) FROM minikafka.fetch('weighed', 0, 6, 100, 200000);
 SELECT count(*) FROM minikafka.fetch('weighed', 0, 6, 100, 199999);
 
 -- Text: the records before one that is no UTF-8 are returned; when it is the
--- first, an error tells which, and how to step over it
+-- first, an error tells which, and how to skip it
 SELECT minikafka.create_topic('texts', 1);
 SELECT minikafka.send('texts', E'caf\u00e9', E'\u65e5'), minikafka.send('texts', 'two'),
 	minikafka.send('texts', '\xff'::bytea), minikafka.send('texts', 'four'),
