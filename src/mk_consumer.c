@@ -110,7 +110,8 @@ mk_outsider(const char *group_id)
 	ereport(ERROR,
 			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
 			 errmsg("group \"%s\" has members", group_id),
-			 errdetail("While it has, only they can commit offsets."),
+			 errdetail("While a group has members, only they can commit "
+					   "offsets."),
 			 errhint("Name the member in argument \"member_id\".")));
 }
 
@@ -125,8 +126,8 @@ mk_concurrent(const MkDeferredProgress *d, const char *what)
 			 errdetail("Partition %d of topic \"%s\" moved on during this "
 					   "transaction.",
 					   d->partition, NameStr(d->topic->name)),
-			 errhint("It is rolled back: poll again.  One session at a time "
-					 "should poll for a member.")));
+			 errhint("The transaction is rolled back: poll again.  Only one "
+					 "session at a time should poll for a member.")));
 }
 
 /* Whether the row's position is that of this member and assignment. */
@@ -413,7 +414,7 @@ mk_not_assigned(const MkGroup *group, const MkMember *member,
 					"\"%s\" of group \"%s\"",
 					partition, NameStr(topic->name), member->member_id,
 					group->group_id),
-			 errhint("minikafka.assignment() shows what is.")));
+			 errhint("minikafka.assignment() shows the member's partitions.")));
 }
 
 static void

@@ -67,12 +67,13 @@ mk_group_check_right(const MkGroup *group, Oid user, bool own)
 {
 	if (own ? !mk_role_owns(NameStr(group->owner), user)
 			: !mk_group_allows(group, user))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("permission denied for group \"%s\"", group->group_id),
-			 errdetail("It belongs to role \"%s\".", NameStr(group->owner)),
-			 own ? 0 : errhint("That role can use minikafka.grant_group().")));
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for group \"%s\"", group->group_id),
+				 errdetail("It belongs to role \"%s\".", NameStr(group->owner)),
+				 own ? 0
+					 : errhint("That role can grant it with "
+							   "minikafka.grant_group().")));
 }
 
 bool
@@ -134,7 +135,7 @@ mk_group_not_found(const char *group_id)
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("group \"%s\" does not exist", group_id),
 			 errhint("The first minikafka.join_group() or "
-					 "minikafka.commit_offset() makes it.")));
+					 "minikafka.commit_offset() creates it.")));
 }
 
 void
@@ -143,9 +144,9 @@ mk_group_not_empty(const char *group_id)
 	ereport(ERROR,
 			(errcode(ERRCODE_MK_NON_EMPTY_GROUP),
 			 errmsg("group \"%s\" has members", group_id),
-			 errhint("Stop them first: each leaves with "
-					 "minikafka.leave_group(), or when its timeouts have "
-					 "passed.")));
+			 errhint("Stop them first: a member leaves with "
+					 "minikafka.leave_group(), or is removed after its "
+					 "timeouts.")));
 }
 
 void
@@ -156,7 +157,8 @@ mk_group_fence(const char *group_id, const char *detail)
 			 errmsg("group \"%s\" was rebalanced during this transaction",
 					group_id),
 			 errdetail_internal("%s", detail),
-			 errhint("It is rolled back: poll again, in a new transaction.")));
+			 errhint("The transaction is rolled back: poll again in a new "
+					 "one.")));
 }
 
 void
@@ -171,6 +173,6 @@ mk_group_check_generation(const char *group_id, const MkGroup *group,
 				 group == NULL
 					 ? errdetail("The group does not exist.")
 					 : errdetail("Its generation is %d.", group->generation),
-				 errhint("minikafka.heartbeat() tells the generation; "
-						 "minikafka.poll() goes on under the new one.")));
+				 errhint("minikafka.heartbeat() returns the generation; "
+						 "minikafka.poll() continues under the new one.")));
 }

@@ -258,7 +258,7 @@ mk_join_former(const MkJoin *join, const MkGroup *g)
 				 errmsg("member \"%s\" of group \"%s\" cannot join with "
 						"instance id \"%s\"",
 						join->member_id, join->group_id, join->instance_id),
-				 errdetail("That belongs to another member."),
+				 errdetail("The instance id belongs to another member."),
 				 errhint("Stop this process, or join with another member "
 						 "id.")));
 	if (holder != NULL)
@@ -517,8 +517,8 @@ mk_update_tell(const MkUpdate *u, const MkGroupChange *change)
 								  "Its topics have %d partitions, which "
 								  "other members have.",
 								  npartitions, npartitions),
-				 errhint("It gets some when others go, or after "
-						 "minikafka.add_partitions().")));
+				 errhint("It gets partitions when other members leave, or "
+						 "after minikafka.add_partitions().")));
 }
 
 void

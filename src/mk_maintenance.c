@@ -46,20 +46,21 @@ mk_maintenance_run(void (*report)(const char *activity))
 	(void) mk_step_run(&steps, mk_do_look_for_obstacle, &obstacle,
 					   "maintenance");
 	if (obstacle.subscriber)
-		ereport(WARNING,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the topics of this database are copies of another "
-						"server's"),
-				 errdetail("Nothing is maintained while a subscription writes "
-						   "them.")));
+		ereport(
+			WARNING,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("the topics of this database are copies of another "
+					"server's"),
+			 errdetail("Maintenance does nothing while a subscription writes "
+					   "them.")));
 	else if (obstacle.restoring)
 		ereport(
 			WARNING,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("a dump of minikafka is being restored"),
-			 errdetail("Rows have numbers, and no sequence of minikafka has "
-					   "given any: a restore sets them at its end. "
-					   "Nothing is maintained before."),
+			 errdetail("Rows have numbers that no sequence of minikafka has "
+					   "given: a restore sets the sequences at its end. "
+					   "Maintenance does nothing before that."),
 			 errhint("If no dump is being restored, send something, or "
 					 "use SELECT setval('minikafka.topic_id', max("
 					 "topic_id)) FROM minikafka.topic.")));

@@ -69,7 +69,7 @@ static const char *
 mk_removed_remedy(MkRemoved why)
 {
 	return why == MK_REMOVED_MAX_POLL_INTERVAL
-		? ", and poll fewer records at a time, by argument \"max_records\""
+		? ", and poll fewer records at a time, with argument \"max_records\""
 		: "";
 }
 
@@ -122,7 +122,8 @@ mk_member_fence(const char *group_id, const MkMember *m)
 					group_id),
 			 errdetail_internal("Member \"%s\" was removed. %s", m->member_id,
 								mk_removed_why(m, m->removed)),
-			 errhint("It is rolled back: join again, in a new transaction%s.",
+			 errhint("The transaction is rolled back: join again in a new "
+					 "one%s.",
 					 mk_removed_remedy(m->removed))));
 }
 

@@ -163,7 +163,7 @@ mk_source_no_reset(const MkLook *look, const MkSource *s, const char *why)
 					NameStr(s->topic->name)),
 			 errdetail("Member \"%s\" has auto_offset_reset \"none\".",
 					   look->member->member_id),
-			 errhint("Use minikafka.seek() to say where to go on.")));
+			 errhint("Use minikafka.seek() to set the position.")));
 }
 
 /*
@@ -420,7 +420,7 @@ mk_look_may_fail(int sqlstate)
 
 /*
  * If a partition cannot be read, this returns true, so that the caller polls, and
- * mk_poll() raises the error, once; then that goes on with the others.
+ * mk_poll() reports it; the next calls read the others.
  */
 bool
 mk_poll_is_ready(const char *group_id, const char *member_id)
