@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 #
 # Checks doc/internals.md:
-# - its table "Layers and files" has each file of src/, in the layers of
+# - its tables of "Layers and files" have each file of src/, in the layers of
 #   .ci/layers and in their order, and no other file;
 # - each function, type and constant that the document names exists in src/,
 #   and so does each test, script and part of the SQL objects.
@@ -21,9 +21,9 @@ section() {
     awk -v title="## $1" '/^## / { on = $0 == title; next } on' "$document"
 }
 
-# "LAYER FILE", one a line, of .ci/layers, and of the table: | layer | file |
+# "LAYER FILE", one a line, of .ci/layers, and of the tables: | layer | file |
 listed=$(sed -n '/^layers="$/,/^"$/p' .ci/layers |
-    awk 'NF > 1 { for (i = 2; i <= NF; i++) print $1, $i }')
+    awk 'NF > 1 && $1 != "-" { for (i = 2; i <= NF; i++) print $1, $i }')
 # shellcheck disable=SC2016
 named=$(section 'Layers and files' |
     sed -nE 's/^\| *([a-z_]*) *\| `(mk_[a-z0-9_]+)` \| .+/\1|\2/p' |
