@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """The consumer of consumer.sql as a program, with psycopg2: python3 consumer.py
 
-Connects as libpq's environment says (PGHOST, PGDATABASE, ...), and runs until it
-is interrupted.  Several of them share the partitions.
+It connects by the environment variables of libpq (PGHOST, PGDATABASE, ...) and
+runs until it is interrupted.  Several processes share the partitions.
 """
 
 import psycopg2
 
 GROUP, TOPIC = "airport-delay", "flights"
 
-# The transaction was rolled back; the next poll returns the same records, or
-# what the member has now.
+# The transaction is rolled back.  The next poll returns the same records, or
+# those of the partitions that the member has by then.
 POLL_AGAIN = {
-    "MK022",  # a partition went to another member
+    "MK022",  # a partition has moved to another member
     "MK101",  # another session has polled for this member
     "40001", "40P01",  # serialization failure, deadlock
 }
@@ -31,12 +31,12 @@ def leave(connection, member):
 
 
 def do_batch(connection, member):
-    """Polls, works and commits, in one transaction."""
+    """Polls, works and commits in one transaction."""
     with connection, connection.cursor() as cursor:
         cursor.execute(
             "SELECT key, value FROM minikafka.poll_json(%s, %s, max_records => 20, max_wait => '5s')",
             (GROUP, member))
-        # In one order for all, so that members cannot deadlock.
+        # All members take the rows in one order, so that they cannot deadlock.
         for airport, flight in sorted(cursor.fetchall(), key=lambda row: row[0]):
             cursor.execute(
                 """INSERT INTO airport_delay AS a VALUES (%s, 1, %s)

@@ -1,16 +1,16 @@
--- A consumer: a member of group airport-delay.  What a batch does to
--- airport_delay and how far it went are committed together: so each event
--- counts once, whoever is killed, and whoever goes on where another stood.
+-- A consumer: a member of group airport-delay.  Each transaction updates
+-- airport_delay and commits the positions.  So each event counts once, also when
+-- a member is killed and another one continues in its place.
 --
--- The CALL ends with an error when the group took the batch from this member,
--- and the batch is undone.  Its caller (examples/demo.sh) tells by the SQLSTATE
--- what to do: COMMIT's errors cannot be caught in here.
+-- If the group has given the batch's partitions to another member, COMMIT fails
+-- and the batch is rolled back.  A procedure cannot catch an error of COMMIT, so
+-- the caller (examples/demo.sh) handles it, by its SQLSTATE.
 
 CREATE PROCEDURE consume(member text)
 LANGUAGE plpgsql AS $$
 BEGIN
 	LOOP
-		-- One order for all, so that members cannot deadlock.
+		-- All members take the rows in one order, so that they cannot deadlock.
 		INSERT INTO airport_delay AS a
 		SELECT key, count(*), sum((value->>'delay')::integer)
 		FROM minikafka.poll_json('airport-delay', member, max_records => 20, max_wait => '0.5s')

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 #
 # bash examples/demo.sh: builds minikafka, starts a private server in a
-# temporary folder, and runs an outbox and an inbox on it:
+# temporary folder, and runs producers and consumers on it:
 #
 # Four sessions write flights to table "flight", each with an event in the
 # same transaction (examples/producer.sql).  Four members of a group share the
 # partitions, and build table "airport_delay" from the events
 # (examples/consumer.sql).  One of them is killed in the middle of a batch, one
-# is held up for too long (examples/kill.sql), and one joins late.  At the end
-# the table must equal what GROUP BY over "flight" gives (examples/report.sql).
-# Then both topics are made shorter: one by key, one by age
-# (examples/shorten.sql).  Else the exit status is not 0.
+# waits for too long in a batch (examples/kill.sql), and one joins late.  At the
+# end the table must equal the result of GROUP BY over "flight"
+# (examples/report.sql).  Then both topics are made shorter: one by key, one by
+# age (examples/shorten.sql).  If a check fails, the exit status is not 0.
 #
 #   KEEP=1              keep the temporary folder
 #   PG_CONFIG=/path     use that PostgreSQL
 
-# shellcheck disable=SC2119 # the functions' arguments are options
+# shellcheck disable=SC2119 # the functions' arguments are optional
 set -euo pipefail
 # shellcheck source=test/server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"
@@ -37,13 +37,13 @@ progress() {
         (SELECT coalesce(sum(flights), 0) FROM airport_delay))")"
 }
 
-# wait_for QUERY: until it says t
+# wait_for QUERY: waits until the query returns t
 wait_for() {
     local until=$((SECONDS + 60)) shown=$SECONDS
     until [ "$(value "$1")" = t ]; do
         if ((SECONDS > until)); then
             cat "$SERVER_DIR"/member-*.log >&2
-            server_die "this did not come true: $1"
+            server_die "the condition did not become true: $1"
         fi
         if ((SECONDS > shown)); then
             progress
@@ -60,7 +60,7 @@ join() {
         session_timeout => '2s', max_poll_interval => '3s')"
 }
 
-# consumer MEMBER: until it is killed; what it says goes to descriptor 3
+# consumer MEMBER: runs until it is killed; messages go to descriptor 3
 consumer() {
     local member=$1 error
     while :; do
@@ -69,10 +69,10 @@ consumer() {
         echo "$error"
         case $error in
             *'ERROR:  MK022:'* | *'ERROR:  MK101:'*)
-                say "$member has lost its batch; it polls again" >&3
+                say "$member: its batch is rolled back; it polls again" >&3
                 ;;
             *'ERROR:  MK025:'*)
-                say "$member has lost its batch; it joins again" >&3
+                say "$member: its batch is rolled back; it joins again" >&3
                 join "$member"
                 ;;
             *) return ;;
@@ -80,19 +80,19 @@ consumer() {
     done
 }
 
-# start_consumers MEMBER ...: returns when they share the partitions
+# start_consumers MEMBER ...: starts them and waits until they share the partitions
 start_consumers() {
     local member
     for member; do
         join "$member"
-        # it still runs when the folder is removed, so the file must be open
+        # opened here: the consumer may still run when the folder is removed
         consumer "$member" 3>&1 >"$SERVER_DIR/$member.log" 2>&1 &
     done
     wait_for "SELECT state = 'Stable' AND members = 4 FROM minikafka.groups"
     server_psql -f examples/members.sql
 }
 
-# start_producers SINCE UNTIL: sets producers
+# start_producers SINCE UNTIL: starts them; their process ids go to "producers"
 start_producers() {
     local worker
     producers=()
@@ -102,7 +102,7 @@ start_producers() {
     done
 }
 
-# A producer that fails ends the demo.
+# If a producer fails, the demo fails.
 wait_for_producers() {
     local pid
     for pid in "${producers[@]}"; do
@@ -131,7 +131,7 @@ wait_for_producers
 wait_for "$ALL_READ"
 progress
 
-say "until 14 March; one member is killed, one is held up"
+say "until 14 March; one member is killed, one waits for too long"
 server_psql -q -f examples/kill.sql 2>&1 |
     while IFS= read -r line; do
         case $line in
@@ -155,6 +155,6 @@ wait_for "$ALL_READ"
 progress
 
 server_psql -q -f examples/report.sql
-say "the topics are made shorter"
+say "compaction and retention make the topics shorter"
 server_psql -q -f examples/shorten.sql
-say "it comes out even"
+say "all checks passed: each event was counted once"

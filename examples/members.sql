@@ -1,4 +1,4 @@
--- Who has which partitions, and how many records each has not read yet.
+-- The partitions of each member, and how many of their records are not read yet.
 
 SELECT member_id,
 	array_agg(partition ORDER BY partition) AS partitions,

@@ -1,4 +1,5 @@
--- A producer: one transaction a flight, with the row and its event in it.
+-- A producer: one transaction for each flight, which inserts the row and sends its
+-- event.
 
 CREATE PROCEDURE produce(worker integer, workers integer, since timestamp, until timestamp)
 LANGUAGE plpgsql AS $$
@@ -10,8 +11,9 @@ BEGIN
 		WHERE id % workers = worker AND departed >= since AND departed < until
 		ORDER BY id
 	LOOP
-		-- Every tenth: a first attempt with a wrong delay fails.  The block
-		-- is a savepoint: its row and its event go, the transaction goes on.
+		-- Every tenth flight: a first attempt, with a wrong delay, fails.  The
+		-- block is a savepoint: its row and its event are rolled back, and the
+		-- transaction continues.
 		IF a.id % 10 = 7 THEN
 			BEGIN
 				PERFORM record_flight(a.id, a.departed, a.origin, a.destination, 9999);
@@ -23,7 +25,7 @@ BEGIN
 
 		PERFORM record_flight(a.id, a.departed, a.origin, a.destination, a.delay_minutes);
 
-		-- Every tenth: the whole transaction is rolled back.
+		-- Every tenth flight: the whole transaction is rolled back.
 		IF a.id % 10 = 3 THEN
 			ROLLBACK;
 		ELSE
@@ -33,8 +35,8 @@ BEGIN
 END
 $$;
 
--- The business write.  Events of one airport have one key, so they are in one
--- partition, in order.
+-- The business write.  The events of one airport have the same key, so they are in
+-- one partition, in order.
 CREATE FUNCTION record_flight(id integer, departed timestamp, origin text, destination text, delay_minutes integer)
 RETURNS void LANGUAGE sql AS $$
 	INSERT INTO flight VALUES (id, departed, origin, destination, delay_minutes);

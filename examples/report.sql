@@ -1,17 +1,17 @@
--- What came out, and whether it comes out even.
+-- The result, and a comparison with the source.
 
 \echo
 \echo The partitions of the topic
 SELECT * FROM minikafka.partitions WHERE topic = 'flights' ORDER BY partition;
 
-\echo The ten worst airports (of those with 50 flights or more)
-SELECT airport, flights, total_delay, round(total_delay::numeric / flights, 1) AS minutes_a_flight
+\echo The ten airports with the longest average delay (of those with 50 flights or more)
+SELECT airport, flights, total_delay, round(total_delay::numeric / flights, 1) AS average_delay
 FROM airport_delay
 WHERE flights >= 50
 ORDER BY total_delay::numeric / flights DESC, airport
 LIMIT 10;
 
-\echo How far the consumers are behind
+\echo The lag of the consumers
 SELECT partition, end_offset, committed_offset, lag, time_lag, member_id
 FROM minikafka.lag('airport-delay', 'flights') ORDER BY partition;
 
@@ -30,7 +30,7 @@ SELECT
 	(SELECT count(*) FROM (TABLE expected EXCEPT TABLE airport_delay) e) AS missing_rows,
 	(SELECT count(*) FROM (TABLE airport_delay EXCEPT TABLE expected) e) AS surplus_rows;
 
-\echo airport_delay against GROUP BY over flight
+\echo airport_delay compared with GROUP BY over flight
 TABLE result;
 
 DO $$
@@ -38,7 +38,7 @@ BEGIN
 	IF NOT (SELECT arrivals - rolled_back = flights AND events = flights
 			AND airports > 0 AND unread = 0
 			AND missing_rows = 0 AND surplus_rows = 0 FROM result) THEN
-		RAISE EXCEPTION 'it does not come out even';
+		RAISE EXCEPTION 'airport_delay differs from GROUP BY over flight';
 	END IF;
 END
 $$;

@@ -1,8 +1,8 @@
--- The application's tables, the topic, and the flights to come.
+-- The tables of the application, the topics, the roles, and the flights to record.
 
 CREATE EXTENSION minikafka;
 
--- What the producers write: one row a flight.
+-- The producers insert one row for each flight.
 CREATE TABLE flight (
 	id integer PRIMARY KEY,
 	departed timestamp NOT NULL,
@@ -11,7 +11,7 @@ CREATE TABLE flight (
 	delay_minutes integer NOT NULL
 );
 
--- What the consumers build from the events: one row an airport.
+-- The consumers maintain one row for each airport, from the events.
 CREATE TABLE airport_delay (
 	airport text PRIMARY KEY,
 	flights bigint NOT NULL,
@@ -20,14 +20,14 @@ CREATE TABLE airport_delay (
 
 SELECT minikafka.create_topic('flights', partitions => 8, retention => '7 days', segment_records => 200);
 
--- What the consumers send on: each change of an airport's row.  Of those only the
--- last of each airport is kept.
+-- The outbox trigger sends each change of an airport's row.  Compaction keeps the
+-- last record of each airport.
 SELECT minikafka.create_topic('airport-delays', partitions => 1, cleanup_policy => 'compact', segment_records => 1000);
 CREATE TRIGGER outbox AFTER INSERT OR UPDATE ON airport_delay FOR EACH ROW
 	EXECUTE FUNCTION minikafka.outbox('airport-delays', 'airport');
 
--- The producers are the airline, the consumers the statistics office.  Each may do its
--- own part, and nothing else.
+-- The producers connect as the airline, the consumers as the statistics office.  Each
+-- role has only the rights that it needs.
 CREATE ROLE airline LOGIN;
 CREATE ROLE statistics LOGIN;
 GRANT USAGE ON SCHEMA minikafka TO airline, statistics;
@@ -37,7 +37,7 @@ GRANT SELECT ON minikafka_topics.flights TO statistics;
 GRANT INSERT ON minikafka_topics."airport-delays" TO statistics;
 GRANT SELECT, INSERT, UPDATE ON airport_delay TO statistics;
 
--- The file, as the producers find it.
+-- The data file, which the producers read.
 CREATE TABLE arrival (
 	id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	departed timestamp,

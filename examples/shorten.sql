@@ -1,5 +1,6 @@
--- What is kept of the logs: of topic airport-delays the last record of each
--- airport, which is its row in airport_delay; of topic flights a week.
+-- Makes both logs shorter.  Compaction leaves the last record of each airport in topic
+-- airport-delays, which equals its row in airport_delay.  Retention keeps a week of topic
+-- flights.
 
 CREATE TEMP VIEW kept AS
 SELECT topic, sum(log_start_offset) AS log_starts, sum(end_offset) AS ends, sum(segments) AS segments,
@@ -18,17 +19,17 @@ CROSS JOIN LATERAL jsonb_populate_record(NULL::airport_delay, convert_from(l.val
 \echo Each change of airport_delay is a record of topic airport-delays
 SELECT * FROM kept WHERE topic = 'airport-delays';
 
-\echo Compaction leaves the last one of each airport
+\echo Compaction leaves the last record of each airport
 CALL minikafka.compact('airport-delays');
 SELECT * FROM kept WHERE topic = 'airport-delays';
 
-\echo latest() gives the table back
+\echo latest() returns the rows of the table
 SELECT
 	(SELECT count(*) FROM newest) AS airports,
 	(SELECT count(*) FROM (TABLE newest EXCEPT TABLE airport_delay) e) AS surplus_rows,
 	(SELECT count(*) FROM (TABLE airport_delay EXCEPT TABLE newest) e) AS missing_rows;
 
-\echo Topic flights now, and what its retention leaves for a session whose clock is a week ahead
+\echo Topic flights, before and after retention in a session whose clock is a week ahead
 SELECT * FROM kept WHERE topic = 'flights';
 SET minikafka.clock_offset = '7d';
 CALL minikafka.expire('flights');
@@ -43,7 +44,7 @@ BEGIN
 		OR (SELECT log_starts <> ends FROM kept WHERE topic = 'flights')
 		OR (SELECT sum(lag) FROM minikafka.lag('airport-delay', 'flights')) <> 0
 	THEN
-		RAISE EXCEPTION 'not what should be kept is kept';
+		RAISE EXCEPTION 'the logs hold other records than they should';
 	END IF;
 END
 $$;

@@ -18,7 +18,7 @@
 #
 # XDG_STATE_HOME, or else ~/.local/state, holds a file that tells where the server is.
 
-# shellcheck disable=SC2031,SC2119 # HOME of as_user; the functions' arguments are options
+# shellcheck disable=SC2031,SC2119 # HOME of as_user; the functions' arguments are optional
 set -euo pipefail
 # shellcheck source=test/server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"

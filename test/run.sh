@@ -119,15 +119,26 @@ show_failures() {
     fi
 }
 
-# Node and its module pg, for an example: as Debian has them, or, where another
-# nodejs is installed that node-pg does not go with, from npm.  Without them the
-# test says so.
-install_node() {
-    local log=$SERVER_DIR/node.log
-    if ! (server_install nodejs node-pg) >"$log" 2>&1 &&
-        command -v npm >/dev/null; then
+# The drivers of examples/drivers: as Debian has them, and postgres.js from npm.
+# Each is for itself: without it the test says so.
+install_drivers() {
+    local package log=$SERVER_DIR/drivers.log
+    local packages=(python3-psycopg python3-asyncpg python3-sqlalchemy libpq-dev
+        golang-github-jackc-pgx-v4-dev libpostgresql-jdbc-java)
+    command -v go >/dev/null || packages+=(golang-go)
+    command -v javac >/dev/null || packages+=(default-jdk-headless)
+    if ! (server_install "${packages[@]}") >"$log" 2>&1; then
+        for package in "${packages[@]}"; do
+            (server_install "$package") >>"$log" 2>&1 || true
+        done
+    fi
+    # node-pg does not go with a nodejs that is not Debian's
+    (server_install nodejs) >>"$log" 2>&1 || true
+    (server_install node-pg) >>"$log" 2>&1 || true
+    command -v npm >/dev/null || (server_install npm) >>"$log" 2>&1 || true
+    if command -v npm >/dev/null; then
         as_user npm install --silent --no-audit --no-fund \
-            --prefix "$SERVER_DIR/npm" pg >>"$log" 2>&1 || true
+            --prefix "$SERVER_DIR/npm" pg postgres >>"$log" 2>&1 || true
         export NODE_PATH=$SERVER_DIR/npm/node_modules
     fi
 }
@@ -136,8 +147,8 @@ server_packages postgresql-%-pgtap postgresql-%-repack \
     libtap-parser-sourcehandler-pgtap-perl libipc-run-perl perl pgbouncer \
     python3-psycopg2
 server_copy
-if [[ " $ONLY " == *' t '* && $(files t .t) == */025_examples.t* ]]; then
-    install_node
+if [[ " $ONLY " == *' t '* && $(files t .t) == */046_drivers.t* ]]; then
+    install_drivers
 fi
 server_build STRICT=1 "${make_options[@]}"
 # Prepared transactions are off by default, and tested.

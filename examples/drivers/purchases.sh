@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 #
-# An outbox and a consumer's loop with psql; purchases.sql makes the procedures.
+# A producer and a consumer with psql; purchases.sql creates their procedures.
 #
 #   bash purchases.sh produce COUNT
 #   bash purchases.sh consume GROUP INSTANCE COUNT
@@ -27,8 +27,9 @@ consume() {
     until error=$(run "CALL consume(:'group', :'member', :'count')" \
         "group=$group" "member=$member" "count=$count" 2>&1); do
         case $error in
-            # the transaction was rolled back: another member has a partition,
-            # another session has polled; serialization failure, deadlock
+            # the transaction is rolled back: a partition has moved to another
+            # member, another session has polled for this member;
+            # serialization failure, deadlock
             *'ERROR:  MK022:'* | *'ERROR:  MK101:'* | \
                 *'ERROR:  40001:'* | *'ERROR:  40P01:'*) ;;
             # the member was removed: a timeout has passed

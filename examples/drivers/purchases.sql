@@ -15,14 +15,14 @@ BEGIN
 END
 $$;
 
--- Polls, works and commits, in one transaction after the other, until the group
--- has counted so many.  An error ends it, at COMMIT too, where it cannot be
--- caught in here: its caller tells by the SQLSTATE what to do.
+-- Polls, works and commits in one transaction, and repeats that until the group
+-- has counted so many.  An error ends the procedure.  It cannot catch an error of
+-- COMMIT, so the caller handles all errors, by their SQLSTATE.
 CREATE PROCEDURE consume(group_id text, member text, count bigint)
 LANGUAGE plpgsql AS $$
 BEGIN
 	LOOP
-		-- In one order for all, so that members cannot deadlock.
+		-- All members take the rows in one order, so that they cannot deadlock.
 		INSERT INTO spent AS s
 		SELECT consume.group_id, key, count(*), sum((value->>'amount')::numeric)
 		FROM minikafka.poll_json(consume.group_id, member, max_records => 20, max_wait => '1s')

@@ -1,15 +1,15 @@
--- What the drivers share: the tables, the topic, and the roles that they connect as.
+-- What the programs share: tables, a topic, and the roles that they connect as.
 
 CREATE EXTENSION IF NOT EXISTS minikafka;
 
--- What the producers write: the business row, with its event in one transaction.
+-- Producers insert a row here and send its event, in one transaction.
 CREATE TABLE purchase (
 	id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
 	customer text NOT NULL,
 	amount numeric NOT NULL
 );
 
--- What a group of consumers makes of the events.
+-- Each group of consumers adds up the events here.
 CREATE TABLE spent (
 	group_id text,
 	customer text,
@@ -20,7 +20,7 @@ CREATE TABLE spent (
 
 SELECT minikafka.create_topic('purchases', partitions => 6);
 
--- The producers, and the consumers: each may do its own part, and nothing else.
+-- The roles of producers and consumers.  Each has only the rights that it needs.
 CREATE ROLE shop LOGIN;
 CREATE ROLE billing LOGIN;
 GRANT USAGE ON SCHEMA minikafka TO shop, billing;

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Many web processes that keep nothing between requests: python3 web.py
+"""Many web processes that keep no state between requests: python3 web.py
 
-Each request has an idempotency key, which its client gives again when it
-repeats it.  answer() is what a process does with it, whichever it is.
+Each request has an idempotency key.  A client that repeats a request gives the
+same key.  Any process can take any request, and answers it with answer().
 
-main() plays clients and processes, each of which has a connection of its own:
-each request comes three times, some processes die before COMMIT, and one key
-comes again with another request.  Prints how many requests had which answer.
-Needs the tables of setup.sql, and connects as role shop.
+main() simulates clients and processes.  Each process has its own connection.
+Each request comes three times, some processes die before COMMIT, and one key
+comes again with a different request.  The output counts the answers.  Run it
+as role shop, after setup.sql.
 """
 
 import collections
@@ -19,8 +19,8 @@ import psycopg2
 
 
 def purchase(cursor, key, request):
-    # Waits while another process has the key in hand.  Whoever is first gets
-    # true; if that one fails, the key is free again.
+    # Waits while another process works on the same key.  The first one gets
+    # true; if its transaction is rolled back, the key is free again.
     cursor.execute(
         "SELECT minikafka.inbox_accept('purchase requests', %s, %s)",
         (key, json.dumps(request, sort_keys=True).encode()))
@@ -73,7 +73,7 @@ def main():
 
     with futures.ThreadPoolExecutor(8) as processes:
         answers = list(processes.map(process, attempts))
-    answers.append(process(("key 0", {"customer": "somebody else", "amount": 1})))
+    answers.append(process(("key 0", {"customer": "another customer", "amount": 1})))
     for text, count in sorted(collections.Counter(answers).items()):
         print(f"{count} {text}")
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """The driver of the post-trade pipeline: python3 pipeline.py, after setup.sql.
 
-The trading system and each stage connect as roles of their own.
-
-Sends two days of executions, with all that goes wrong with them, and lets the
-stages read their topics until nothing is left.  Each batch is one transaction:
-what it was polled from, what it did, what it sent on.
+It sends two days of executions, with repeats, conflicts and late amendments, and
+runs the stages until no record is left to read.  The trading system and each
+stage connect as different roles.  Each batch is one transaction: the position in
+the topic, the changes of tables, and the records that the stage sends.
 """
 
 import collections
@@ -14,7 +13,7 @@ import json
 
 import psycopg2
 
-# group, which is the role too, its topic, the function that does the work, the events it understands
+# group (and role), topic, function that does the work, events that it understands
 STAGES = [
     ("booking", "executions", "book",
      {("execution.reported", 1), ("execution.amended", 1)}),
@@ -30,7 +29,7 @@ JOIN_AGAIN = "MK025"
 DAY = datetime.datetime(2024, 3, 1, 9, 0, tzinfo=datetime.timezone.utc)
 
 
-# The trading system: what was executed, and when.
+# The trading system: the executions.
 
 def event(event_id, event_type, minute, version=1, **data):
     now = datetime.datetime.now(datetime.timezone.utc)
@@ -57,10 +56,10 @@ def first_day():
 
 def second_day():
     return [
-        # T8 and T15 are settled by now.
+        # T8 and T15 are settled already.
         event("X8/2", "execution.amended", 120, **trade(8, 80)),
         event("X15/2", "execution.amended", 121, **trade(15, 200)),
-        # Late: it happened before X7/2, which is known.
+        # Late: it happened before X7/2, which is recorded already.
         event("X7/1", "execution.amended", 60, **trade(7, 77)),
     ]
 
@@ -76,7 +75,7 @@ def send(connection, events):
 # The stages
 
 def handle(cursor, stage, record):
-    """Does what a record asks for; returns what became of it."""
+    """Processes a record; returns the outcome."""
     group, _, function, contract = stage
     value = bytes(record[-1])
     e = json.loads(value)
@@ -122,7 +121,7 @@ def join(connection, stage):
 
 
 def run(connection, stage):
-    """Reads until nothing is left; returns whether there was something."""
+    """Reads until no record is left; returns whether there were any."""
     member = join(connection, stage)
     total = collections.Counter()
     while True:
@@ -146,7 +145,7 @@ def run(connection, stage):
 
 
 def run_all(connections):
-    # A settlement that failed is instructed again, so: until all are idle.
+    # A failed settlement is instructed again, so repeat until all are idle.
     while any([run(connections[stage[0]], stage) for stage in STAGES]):
         pass
 

@@ -1,11 +1,11 @@
--- Compares what the stages made with what the topics say.
+-- Compares the tables that the stages wrote with the topics.
 
 \pset footer off
 \echo
 \echo Positions
 TABLE position ORDER BY account, instrument;
 
-\echo What was amended, by the two clocks
+\echo Amendments, by the two clocks
 SELECT h.trade, event_id, h.quantity, h.happened_at AT TIME ZONE 'UTC' AS happened_at,
 	row_number() OVER (PARTITION BY h.trade ORDER BY recorded_at) AS recorded,
 	h.current, t.quantity AS now, t.settled
@@ -34,7 +34,7 @@ FROM (
 	SELECT 'settlements', "offset", convert_from(value, 'UTF8')::jsonb
 	FROM minikafka_topics.settlements) l;
 
--- Of an event id that came several times the first counts.
+-- Of several events with the same id the first one counts.
 CREATE TEMP VIEW first AS
 SELECT DISTINCT ON (topic, id) topic, event,
 	event->'data'->>'trade' AS trade, (event->'data'->>'quantity')::bigint AS quantity
@@ -42,7 +42,7 @@ FROM log
 WHERE (event->>'version')::integer = 1
 ORDER BY topic, id, "offset";
 
--- A trade is what the newest event says, by the clock of the business.
+-- The newest event by the business clock decides what a trade is.
 CREATE TEMP VIEW expected_trade AS
 SELECT DISTINCT ON (trade) trade, event->'data'->>'account' AS account,
 	event->'data'->>'instrument' AS instrument, quantity
@@ -70,7 +70,7 @@ UNION ALL SELECT 'positions',
 UNION ALL SELECT 'quantity bought and sold',
 	(SELECT sum(quantity) FROM expected_trade),
 	(SELECT sum(traded) FROM position)
-UNION ALL SELECT 'quantity settled, as the clearing house says',
+UNION ALL SELECT 'quantity settled, according to the clearing house',
 	(SELECT sum(quantity) FROM first WHERE topic = 'settlements' AND event->>'type' = 'settlement.settled'),
 	(SELECT sum(settled) FROM position)
 UNION ALL SELECT 'instructions, each sent once',
@@ -80,18 +80,18 @@ UNION ALL SELECT 'instructions, each sent once',
 UNION ALL SELECT 'instructions, each answered once',
 	(SELECT count(*) FROM instruction),
 	(SELECT count(*) FROM log WHERE topic = 'settlements')
-UNION ALL SELECT 'records that nobody has read',
+UNION ALL SELECT 'records that are not read yet',
 	0,
 	(SELECT sum(lag) FROM minikafka.consumer_lag WHERE group_id IN ('booking', 'clearing', 'settling'));
 
 \echo Reconciliation
-SELECT what, expected, actual, expected = actual AS even FROM checks;
+SELECT what, expected, actual, expected = actual AS equal FROM checks;
 
 DO $$
 BEGIN
 	IF (SELECT bool_and(expected = actual) FROM checks) IS NOT TRUE
 		OR (SELECT count(*) FROM trade) = 0 THEN
-		RAISE EXCEPTION 'it does not come out even';
+		RAISE EXCEPTION 'the reconciliation failed';
 	END IF;
 END
 $$;

@@ -1,10 +1,9 @@
--- The post-trade pipeline: topics, tables, what is done with each event, and who
--- may do it.
--- README.md says what an event looks like; pipeline.py drives it.
+-- The post-trade pipeline: topics, tables, the functions that process events, and
+-- roles.  README.md describes the events; pipeline.py runs the stages.
 
 CREATE EXTENSION IF NOT EXISTS minikafka;
 
--- All keyed by trade, so what concerns one trade is in order.
+-- The key is the trade, so the events of a trade are in order.
 SELECT minikafka.create_topic('executions', partitions => 4);
 SELECT minikafka.create_topic('instructions', partitions => 4);
 SELECT minikafka.create_topic('settlements', partitions => 4);
@@ -19,26 +18,26 @@ $$;
 -- ---------------------------------------------------------------------------
 -- booking: executions become trades, positions and clearing instructions
 
--- A trade as it is now: as of the newest event by the clock of the business.
+-- The current state of a trade: that of the newest event by the business clock.
 CREATE TABLE trade (
 	id text PRIMARY KEY,
 	account text NOT NULL,
 	instrument text NOT NULL,
-	quantity bigint NOT NULL, -- below 0: sold
+	quantity bigint NOT NULL, -- negative if sold
 	happened_at timestamptz NOT NULL,
 	revision integer NOT NULL,
-	instructed bigint NOT NULL DEFAULT 0, -- of the quantity, to the clearing house
-	settled bigint NOT NULL DEFAULT 0 -- of the quantity
+	instructed bigint NOT NULL DEFAULT 0, -- quantity that the clearing house was told to settle
+	settled bigint NOT NULL DEFAULT 0 -- quantity that is settled
 );
 
--- All that was ever said of it, also what came too late to count.
+-- All events of a trade, including those that came too late to change it.
 CREATE TABLE trade_history (
 	event_id text PRIMARY KEY,
 	trade text NOT NULL,
 	quantity bigint NOT NULL,
 	happened_at timestamptz NOT NULL,
 	recorded_at timestamptz NOT NULL,
-	current boolean NOT NULL -- it was the newest when it came
+	current boolean NOT NULL -- the newest event when it was recorded
 );
 
 CREATE TABLE position (
@@ -49,7 +48,7 @@ CREATE TABLE position (
 	PRIMARY KEY (account, instrument)
 );
 
--- The outbox: each row is an event, and the trigger sends it as it is.
+-- The outbox: each row is an event, which the trigger sends unchanged.
 CREATE TABLE instruction (
 	event_id text PRIMARY KEY,
 	type text NOT NULL,
@@ -89,7 +88,7 @@ BEGIN
 		(data->>'quantity')::bigint, happened, (event->>'recorded_at')::timestamptz,
 		coalesce(happened > before.happened_at, true));
 
-	-- It tells what the trade was before something that is known already.
+	-- It happened before an event that is recorded already.
 	IF happened <= before.happened_at THEN
 		RETURN;
 	END IF;
@@ -102,15 +101,15 @@ BEGIN
 	RETURNING * INTO now;
 	PERFORM move(now, now.quantity - coalesce(before.quantity, 0), 0);
 
-	-- What is instructed already stays, settled or not: the rest goes out.
+	-- Instructions stand, whether settled or not; only the difference is sent.
 	PERFORM instruct(now.id, now.revision, 1, now.quantity - now.instructed, happened);
 	UPDATE trade SET instructed = now.quantity WHERE id = now.id;
 END
 $$;
 
 -- ---------------------------------------------------------------------------
--- clearing: the clearing house, which lacks the securities for every fifth trade
--- at the first attempt
+-- clearing: the clearing house.  For every fifth trade the first attempt fails for
+-- lack of securities.
 
 CREATE FUNCTION clear(event jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -129,7 +128,7 @@ END
 $$;
 
 -- ---------------------------------------------------------------------------
--- settling: what comes back
+-- settling: the answers of the clearing house
 
 CREATE FUNCTION settle(event jsonb) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -140,7 +139,7 @@ BEGIN
 	IF event->>'type' = 'settlement.settled' THEN
 		UPDATE trade SET settled = settled + moved WHERE id = data->>'trade' RETURNING * INTO now;
 		PERFORM move(now, 0, moved);
-	ELSE -- once more
+	ELSE -- failed: instruct it again
 		PERFORM instruct(data->>'trade', (data->>'revision')::integer,
 			(data->>'attempt')::integer + 1, moved, (event->>'happened_at')::timestamptz);
 	END IF;
@@ -148,7 +147,8 @@ END
 $$;
 
 -- ---------------------------------------------------------------------------
--- What a stage cannot take, as it came, with the reason; once.
+-- Sends a record that a stage cannot process to topic quarantine, unchanged and
+-- with the reason.  A repeat is not sent again.
 
 CREATE FUNCTION quarantine(stage text, reason text,
 	topic text, partition integer, "offset" bigint, key bytea, value bytea)
@@ -164,7 +164,7 @@ END
 $$;
 
 -- ---------------------------------------------------------------------------
--- A role for the trading system, and one for each stage; what each needs
+-- Roles for the trading system and for each stage, with the rights that they need
 
 CREATE ROLE trading LOGIN;
 CREATE ROLE booking LOGIN;

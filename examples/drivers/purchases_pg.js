@@ -1,17 +1,17 @@
 #!/usr/bin/env node
-// An outbox and a consumer's loop with pg.
+// A producer and a consumer with node-postgres.
 //
-//     node purchases.js produce COUNT
-//     node purchases.js consume GROUP INSTANCE COUNT
+//     node purchases_pg.js produce COUNT
+//     node purchases_pg.js consume GROUP INSTANCE COUNT
 
 const { Client } = require('pg')
 
 const TOPIC = 'purchases'
 
-// The transaction was rolled back.  The next poll returns the same records, or
-// what the member has by now.
+// The transaction is rolled back.  The next poll returns the same records, or
+// those of the partitions that the member has by then.
 const POLL_AGAIN = [
-  'MK022', // a partition went to another member
+  'MK022', // a partition has moved to another member
   'MK101', // another session has polled for this member
   '40001', '40P01' // serialization failure, deadlock
 ]
@@ -55,13 +55,13 @@ async function join (group, instance) {
   return rows[0].member
 }
 
-// Polls, works and commits, in one transaction; returns the group's count.
+// Polls, works and commits in one transaction; returns the group's count.
 async function doBatch (group, member) {
   return transaction(async () => {
     const { rows: records } = await client.query(
       "SELECT key, value FROM minikafka.poll_json($1, $2, max_records => 20, max_wait => '1s')",
       [group, member])
-    // In one order for all, so that members cannot deadlock.
+    // All members take the rows in one order, so that they cannot deadlock.
     records.sort((a, b) => (a.key > b.key) - (a.key < b.key))
     for (const { key, value } of records) {
       await client.query(

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An outbox and a consumer's loop with psycopg2.
+"""A producer and a consumer with psycopg 2.
 
-    python3 purchases.py produce COUNT
-    python3 purchases.py consume GROUP INSTANCE COUNT
+    python3 purchases_psycopg2.py produce COUNT
+    python3 purchases_psycopg2.py consume GROUP INSTANCE COUNT
 """
 
 import json
@@ -12,10 +12,10 @@ import psycopg2
 
 TOPIC = "purchases"
 
-# The transaction was rolled back.  The next poll returns the same records, or
-# what the member has by now.
+# The transaction is rolled back.  The next poll returns the same records, or
+# those of the partitions that the member has by then.
 POLL_AGAIN = {
-    "MK022",  # a partition went to another member
+    "MK022",  # a partition has moved to another member
     "MK101",  # another session has polled for this member
     "40001", "40P01",  # serialization failure, deadlock
 }
@@ -46,12 +46,12 @@ def join(connection, group, instance):
 
 
 def do_batch(connection, group, member):
-    """Polls, works and commits, in one transaction; returns the group's count."""
+    """Polls, works and commits in one transaction; returns the group's count."""
     with connection, connection.cursor() as cursor:
         cursor.execute(
             "SELECT key, value FROM minikafka.poll_json(%s, %s, max_records => 20, max_wait => '1s')",
             (group, member))
-        # In one order for all, so that members cannot deadlock.
+        # All members take the rows in one order, so that they cannot deadlock.
         for customer, purchase in sorted(cursor.fetchall(), key=lambda row: row[0]):
             cursor.execute(
                 """INSERT INTO spent AS s VALUES (%s, %s, 1, %s)
