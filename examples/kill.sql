@@ -43,7 +43,7 @@ BEGIN
 		held_up.member, minikafka.committed('airport-delay', 'flights', ord);
 
 	last := pg_temp.waiting_for(held_up.pid);
-	RAISE NOTICE 'its max poll interval has passed: % continues at offset %; the lock of % is released',
+	RAISE NOTICE 'its max poll interval has passed: % continues at offset %; % gets the lock',
 		last.member, minikafka.committed('airport-delay', 'flights', ord), held_up.member;
 END
 $$;
