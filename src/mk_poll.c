@@ -323,13 +323,16 @@ mk_look(MkLook *look, Snapshot snapshot)
 	mk_undone_end();
 }
 
+/* A variable, and exported, for a test of being woken: see test/modules/late.c */
+PGDLLEXPORT int mk_poll_look_ms = MK_WOKEN_SLEEP_MS;
+
 bool
 mk_poll_sleep(int *round, TimestampTz until)
 {
 	static uint32 wait_event = 0;
 	long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
 	long delay = mk_wakeup_is_on()
-		? MK_WOKEN_SLEEP_MS
+		? mk_poll_look_ms
 		: Min(1L << Min(*round, 16), MK_MAX_SLEEP_MS);
 
 	if (left <= 0)

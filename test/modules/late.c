@@ -75,6 +75,21 @@ late_lock(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/*
+ * late_look_each(milliseconds): how often this session looks by itself while it
+ * waits for records and is woken by commits; a variable of the extension.
+ */
+PG_FUNCTION_INFO_V1(late_look_each);
+Datum
+late_look_each(PG_FUNCTION_ARGS)
+{
+	int *look_ms = (int *) load_external_function(
+		"$libdir/minikafka", "mk_poll_look_ms", true, NULL);
+
+	*look_ms = PG_GETARG_INT32(0);
+	PG_RETURN_VOID();
+}
+
 void
 _PG_init(void)
 {

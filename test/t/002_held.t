@@ -14,37 +14,6 @@ my $node = new_node('primary');
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
-sub hold
-{
-	sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-	$node->reload;
-	$node->poll_query_until('postgres', 'SHOW synchronous_standby_names',
-		'nobody')
-	  or die;
-	return;
-}
-
-sub let_go
-{
-	sql('ALTER SYSTEM RESET synchronous_standby_names');
-	$node->reload;
-	return;
-}
-
-# Sends in a session whose commit waits for the standby; returns once it does.
-sub held
-{
-	my ($sql) = @_;
-	my $waiting = q{SELECT count(*) FROM pg_stat_activity
-		WHERE wait_event = 'SyncRep'};
-	my $before = sql($waiting);
-	my $client = start_psql($node, 'SET synchronous_commit = on', $sql);
-
-	$node->poll_query_until('postgres', $waiting, $before + 1)
-	  or die 'the commit is not held';
-	return $client;
-}
-
 # The modes in which the locks of the extension's kinds 0 (sequencing) and 1
 # (in flight) are held, for all partitions.
 sub locks
@@ -71,8 +40,8 @@ sql(q{
 SELECT minikafka.create_topic('t', 2);
 SELECT minikafka.send('t', 'a', partition => 0);
 });
-hold();
-my $held = held(q{SELECT minikafka.send('t', 'b', partition => 0)});
+hold_commits($node);
+my $held = start_held($node, q{SELECT minikafka.send('t', 'b', partition => 0)});
 
 is(locks(), '1 RowExclusiveLock',
 	'the sequencing lock is free while the commit is held');
@@ -107,7 +76,7 @@ is( sql(q{SELECT minikafka.offset_for_time('t', 0, '-infinity'),
 	'0|', 'a time past it is not found');
 is(problems($node, 't'), '', 'check_topic() does not mind');
 
-let_go();
+release_commits($node);
 finish_ok($held, 'the held commit came back');
 is(values_from('fetch_text', 't', 0), '0:a 1:b 2:c 3:d',
 	'everything is read in order');
@@ -142,16 +111,16 @@ sub end_is
 	return;
 }
 
-hold();
+hold_commits($node);
 sql(send_n('a', 9));
 end_is(9, 'nothing held');
-my $first = held(send_n('b', 2));
+my $first = start_held($node, send_n('b', 2));
 end_is(9, 'one held');
 sql(send_n('c', 4));
 end_is(9, 'committed behind it');
-my $second = held(send_n('d', 3));
+my $second = start_held($node, send_n('d', 3));
 sql(send_n('e', 4));
-my $third = held(send_n('f', 1));
+my $third = start_held($node, send_n('f', 1));
 end_is(9, 'three held');
 # A rolled back sender takes no offsets.
 sql('BEGIN; ' . send_n('x', 50) . '; ROLLBACK');
@@ -191,14 +160,14 @@ is( sql(q{SELECT string_agg(value, '' ORDER BY "offset"),
 is(problems($node, 'r'), '', 'the topic is sound');
 
 # The one that was held last is let go first.
-$first  = held(send_n('h', 1));
-$second = held(send_n('i', 1));
+$first  = start_held($node, send_n('h', 1));
+$second = start_held($node, send_n('i', 1));
 is( sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity
 		WHERE wait_event = 'SyncRep' AND query LIKE '%''i''%'}),
 	't', 'the later one is let go');
 finish_ok($second, 'it came back');
 end_is(25, 'the end stays');
-let_go();
+release_commits($node);
 finish_ok($first, 'the earlier one came back');
 end_is(27, 'both let go');
 

@@ -35,19 +35,6 @@ my $in_flight = q{SELECT count(*) FROM pg_locks
 	WHERE locktype = 'advisory' AND objsubid = 19777};
 my $gate = $node->background_psql('postgres');
 
-sub late_psql
-{
-	my ($sql) = @_;
-	my $waiting = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
-		AND objsubid = 1 AND NOT granted};
-	my $before = sql($waiting);
-	my $client = start_psql($node, "LOAD '$late'",
-		"BEGIN; SET LOCAL late.wait = 1; $sql; COMMIT");
-
-	$node->poll_query_until('postgres', $waiting, $before + 1) or die;
-	return $client;
-}
-
 # It ended with the late failure.
 sub failed_late
 {
@@ -60,7 +47,7 @@ sub failed_late
 }
 
 $gate->query_safe('SELECT pg_advisory_lock(1)');
-my $client = late_psql(q{SELECT minikafka.send('t', 'a')});
+my $client = start_gated($node, q{SELECT minikafka.send('t', 'a')});
 is(sql($sequencing), '0', 'after sequencing: that lock is free');
 is(sql($in_flight),  '1', 'after sequencing: in flight');
 is(sql(q{SELECT count(*) FROM minikafka_topics.t}), '0', 'not committed yet');
@@ -82,7 +69,7 @@ is(problems($node, 't'), '', 'the topic is sound');
 
 # with somebody behind who commits first, a hole
 $gate->query_safe('SELECT pg_advisory_lock(1)');
-$client = late_psql($fails);
+$client = start_gated($node, $fails);
 sql(q{SELECT minikafka.send('t', 'c')});
 sql(q{SELECT minikafka.send('t', 'd')});
 is(values_from('t', 0), '0:a 1:b', 'a reader stops before what is undecided');
@@ -103,8 +90,8 @@ is(values_from('t', 5), '5:c 6:d 7:e', 'sending goes on');
 
 # somebody behind who is still open when it fails takes no part in it
 $gate->query_safe('SELECT pg_advisory_lock(1)');
-$client = late_psql($fails);
-my $second = late_psql(q{SELECT minikafka.send('t', 'f')});
+$client = start_gated($node, $fails);
+my $second = start_gated($node, q{SELECT minikafka.send('t', 'f')});
 is(sql($in_flight), '2', 'two in flight');
 sql(q{SELECT pg_cancel_backend(pid) FROM pg_stat_activity
 	WHERE query LIKE '%failed%' AND wait_event_type = 'Lock'});
@@ -117,17 +104,11 @@ finish_ok($second, 'the second committed');
 is(values_from('t', 7), '7:e 11:f', 'a reader steps over the hole');
 
 # A commit that waits for the lock of NOTIFY can be cancelled, without any
-# library: it leaves a hole too.  A synchronous standby that nobody is lets
-# another session hold that lock.
+# library: it leaves a hole too.  A commit that is held has that lock.
 sql('CREATE TABLE written ()');
-sql(q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'});
-$node->reload;
-$node->poll_query_until('postgres', 'SHOW synchronous_standby_names', 'nobody')
-  or die;
-my $notifier = start_psql($node, 'SET synchronous_commit = on',
+hold_commits($node);
+my $notifier = start_held($node,
 	'BEGIN; INSERT INTO written DEFAULT VALUES; NOTIFY n; COMMIT');
-$node->poll_query_until('postgres', q{SELECT count(*) = 1
-	FROM pg_stat_activity WHERE wait_event = 'SyncRep'}) or die;
 $client = start_psql($node,
 	q{BEGIN; SELECT minikafka.send('t', 'failed'); NOTIFY n; COMMIT});
 $node->poll_query_until('postgres', q{SELECT count(*) = 1
@@ -137,8 +118,7 @@ sql(q{SELECT pg_cancel_backend(pid) FROM pg_locks
 	WHERE locktype = 'object' AND NOT granted});
 $client->{run}->finish;
 like($client->{err}, qr/57014/, 'a commit that waited for NOTIFY was cancelled');
-sql(q{ALTER SYSTEM RESET synchronous_standby_names});
-$node->reload;
+release_commits($node);
 finish_ok($notifier, 'the NOTIFY it waited for is through');
 is(values_from('t', 11), '11:f 13:g', 'it left a hole');
 is( sql(q{SELECT count(*) FILTER (WHERE severity = 'notice'), count(*)

@@ -39,37 +39,7 @@ sub all_well
 }
 
 # ---------------------------------------------------------------------------
-# A lost acknowledgement.  The commit waits for a standby that nobody is, so it
-# is decided, and not acknowledged.
-
-sub hold
-{
-	sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-	$node->reload;
-	$node->poll_query_until('postgres', 'SHOW synchronous_standby_names',
-		'nobody')
-	  or die;
-	return;
-}
-
-sub let_go
-{
-	sql('ALTER SYSTEM RESET synchronous_standby_names');
-	$node->reload;
-	return;
-}
-
-# Runs it in a session whose commit is held; returns when it is.
-sub held
-{
-	my ($sql) = @_;
-	my $client = start_psql($node, 'SET synchronous_commit = on', $sql);
-
-	$node->poll_query_until('postgres',
-		q{SELECT count(*) = 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep'})
-	  or die 'the commit is not held';
-	return $client;
-}
+# A lost acknowledgement.  A commit that is held is decided, and not acknowledged.
 
 # Returns when so many sessions wait for a producer's lock.
 sub wait_waiting
@@ -88,8 +58,8 @@ sql(q{SELECT minikafka.create_topic('lost', 2);
 	SELECT minikafka.send('lost', 'p0', partition => 0, producer => 'p', sequence => 0)});
 
 # the client dies, before it knows
-hold();
-my $client = held(qq{BEGIN; SELECT minikafka.send('lost', 'plain', partition => 0);
+hold_commits($node);
+my $client = start_held($node, qq{BEGIN; SELECT minikafka.send('lost', 'plain', partition => 0);
 	SELECT minikafka.send('lost', 'p1', partition => 0, $one); COMMIT});
 $client->{run}->kill_kill;
 my $retry = new_session($node);
@@ -98,7 +68,7 @@ start_query($retry, qq{SELECT minikafka.append('lost', 0, NULL, 'p1', $one)});
 start_query($other, qq{SELECT minikafka.send('lost', 'p1', partition => 0, $one)});
 wait_waiting(2);
 is(records($node, 'lost', 0), '0:p0', 'it is not decided: nobody reads it');
-let_go();
+release_commits($node);
 is(finish_query($retry), '2', 'a retry by append() waits, and has the original offset');
 is(finish_query($other), '0', 'and one by send()');
 is(ask($other, 'SELECT * FROM minikafka.last_sent()'),
@@ -108,14 +78,14 @@ is(sql(qq{SELECT minikafka.append('lost', 0, NULL, 'p1', $one)}),
 	'2', 'also later, in another session');
 
 # the session is ended while it waits: it has committed
-hold();
+hold_commits($node);
 my $two = q{producer => 'p', sequence => 2};
-$client = held(qq{SELECT minikafka.send('lost', 'p2', partition => 0, $two)});
+$client = start_held($node, qq{SELECT minikafka.send('lost', 'p2', partition => 0, $two)});
 sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 	WHERE wait_event = 'SyncRep'});
 $client->{run}->finish;
 isnt($client->{run}->result(0), 0, 'the client is told of an error');
-let_go();
+release_commits($node);
 is( sql(qq{SELECT minikafka.send('lost', 'p2', partition => 0, $two);
 		SELECT * FROM minikafka.last_sent()}),
 	"0\nlost|0|3|1",
@@ -155,14 +125,14 @@ is( records($node, 'lost', 0),
 	'0:p0 1:plain 2:p1 3:p2 4:p3 5:p4', 'there is no hole');
 
 # an event whose acceptance is not acknowledged
-hold();
-$client = held(q{SELECT minikafka.inbox_accept('inbox', 'e', 'v')});
+hold_commits($node);
+$client = start_held($node, q{SELECT minikafka.inbox_accept('inbox', 'e', 'v')});
 $client->{run}->kill_kill;
 start_query($retry, q{SELECT minikafka.inbox_accept('inbox', 'e', 'v')});
 $node->poll_query_until('postgres',
 	q{SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted})
   or die;
-let_go();
+release_commits($node);
 is(finish_query($retry), 'f', 'inbox_accept(): it was accepted');
 $_->quit for $retry, $other;
 

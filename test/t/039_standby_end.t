@@ -12,7 +12,6 @@ use Test::More;
 
 my $node = new_node('primary', 'autovacuum = off');
 my $standby = new_standby($node, 'standby');
-my $late = library('late');
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
@@ -34,26 +33,13 @@ sub end_there
 my $gate = $node->background_psql('postgres');
 $gate->query_safe('SELECT pg_advisory_lock(1)');
 
-sub hold
-{
-	my ($sql) = @_;
-	my $waiting = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
-		AND objsubid = 1 AND NOT granted};
-	my $before = sql($waiting);
-	my $client = start_psql($node, "LOAD '$late'",
-		"BEGIN; SET LOCAL late.wait = 1; $sql; COMMIT");
-
-	$node->poll_query_until('postgres', $waiting, $before + 1) or die;
-	return $client;
-}
-
 sql(q{SELECT minikafka.create_topic('t', 1, segment_records => 1000)});
 sql(q{SELECT minikafka.create_topic('other', 1)});
 sql(q{SELECT count(minikafka.send('t', 'bulk')) FROM generate_series(1, 2500)});
 is(end_there('t'), '2500 2500', 'nothing is in flight');
 
 # one in flight below one that is committed
-my $first = hold(q{SELECT count(minikafka.send('t', 'held'))
+my $first = start_gated($node, q{SELECT count(minikafka.send('t', 'held'))
 	FROM generate_series(1, 3)});
 sql(q{SELECT minikafka.send('t', 'above')});
 is(end_there('t'), '2500 2500', 'the end is the first record in flight');
@@ -68,7 +54,7 @@ is(end_there('t'), '2500 2500', 'with very many above');
 # in transactions that have got their ids before, and commit after
 my $old = $node->background_psql('postgres');
 $old->query_safe(q{BEGIN; SELECT pg_current_xact_id()});
-my $second = hold(q{SELECT minikafka.send('other', 'held')});
+my $second = start_gated($node, q{SELECT minikafka.send('other', 'held')});
 $old->query_safe(q{SELECT minikafka.send('other', 'old'); COMMIT});
 is(end_there('other'), '0 0', 'with an older transaction above');
 
@@ -80,7 +66,7 @@ is(end_there('other'), '2 2', 'there too');
 # nothing in progress that is older than what has ended
 $gate->query_safe('SELECT pg_advisory_lock(1)');
 $old->query_safe(q{BEGIN; SELECT pg_current_xact_id()});
-$first = hold(q{SELECT minikafka.send('other', 'held')});
+$first = start_gated($node, q{SELECT minikafka.send('other', 'held')});
 $old->query_safe(q{SELECT minikafka.send('other', 'old'); COMMIT});
 $standby->poll_query_until('postgres',
 	q{SELECT max("offset") = 3 FROM minikafka_topics.other}) or die;
@@ -99,7 +85,7 @@ sql("SELECT minikafka.send('t', 'single')") for 1 .. 5;
 $unrelated->query_safe(q{BEGIN; CREATE TABLE unrelated (i int)});
 is(end_there('t'), '4414 4414', 'with something else in progress');
 $gate->query_safe('SELECT pg_advisory_lock(1)');
-$first = hold(q{SELECT minikafka.send('t', 'held')});
+$first = start_gated($node, q{SELECT minikafka.send('t', 'held')});
 sql(q{SELECT count(minikafka.send('t', 'bulk')) FROM generate_series(1, 500)});
 is(end_there('t'), '4414 4414', 'with a long run above one in flight');
 $gate->query_safe('SELECT pg_advisory_unlock(1)');

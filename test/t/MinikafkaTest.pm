@@ -17,6 +17,7 @@ our @EXPORT = qw(
   start_in start_psql start_scripts start_pgbench finish_ok
   new_session ask state_after at start_query finish_query
   install_reader start_reader finish_reader finish_load
+  hold_commits release_commits start_held start_gated
   rows sqlstate problems server_errors library
 );
 
@@ -208,6 +209,65 @@ sub finish_ok
 	ok($client->{run}->result(0) == 0, $name)
 	  or diag($client->{out}, $client->{err});
 	return $client->{out};
+}
+
+# ---------------------------------------------------------------------------
+# Commits that are held open after their records were sequenced
+
+# From now on, commits with synchronous_commit = on wait, for a standby that
+# does not exist; until release_commits().
+sub hold_commits
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres',
+		q{ALTER SYSTEM SET synchronous_standby_names = 'nobody'});
+	$node->reload;
+	$node->poll_query_until('postgres', 'SHOW synchronous_standby_names',
+		'nobody')
+	  or die 'the setting does not arrive';
+	return;
+}
+
+sub release_commits
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres',
+		'ALTER SYSTEM RESET synchronous_standby_names');
+	$node->reload;
+	return;
+}
+
+# Runs it in a session whose commit is held; returns when it is.
+sub start_held
+{
+	my ($node, $sql) = @_;
+	my $waiting = q{SELECT count(*) FROM pg_stat_activity
+		WHERE wait_event = 'SyncRep'};
+	my $before = $node->safe_psql('postgres', $waiting);
+	my $client = start_psql($node, 'SET synchronous_commit = on', $sql);
+
+	$node->poll_query_until('postgres', $waiting, $before + 1)
+	  or die 'the commit is not held';
+	return $client;
+}
+
+# Runs it in a transaction whose commit waits for advisory lock 1, which another
+# session must hold; returns when it waits.
+sub start_gated
+{
+	my ($node, $sql) = @_;
+	my $late    = library('late');
+	my $waiting = q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+		AND objsubid = 1 AND NOT granted};
+	my $before = $node->safe_psql('postgres', $waiting);
+	my $client = start_psql($node, "LOAD '$late'",
+		"BEGIN; SET LOCAL late.wait = 1; $sql; COMMIT");
+
+	$node->poll_query_until('postgres', $waiting, $before + 1)
+	  or die 'the commit does not wait';
+	return $client;
 }
 
 # ---------------------------------------------------------------------------
