@@ -28,7 +28,7 @@
 # are then the caller's affair); KEEP=1 keeps the temporary folder; INSTALLED=1
 # does not build and install minikafka: it is there.
 #
-# Works as root, or as a user who has sudo.  PostgreSQL refuses to run as
+# Works as root, or as a user that has sudo.  PostgreSQL refuses to run as
 # root, so root's commands run as the user "postgres": see as_user.
 
 CHECKOUT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -59,7 +59,7 @@ as_root() {
     fi
 }
 
-# as_user COMMAND: runs it in SERVER_BUILD, as a user who is not root.
+# as_user COMMAND: runs it in SERVER_BUILD, as a user other than root.
 # PATH is kept as it is, for runuser may not.
 as_user() {
     (
@@ -173,7 +173,7 @@ server_build() {
     if [ -n "${INSTALLED:-}" ]; then return; fi
     as_user make -s -j "$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"
     local become=as_root
-    # who owns the installation needs nobody else
+    # the owner of the installation needs no root
     if [ -w "$("$PG_CONFIG" --pkglibdir)" ] &&
         [ -w "$("$PG_CONFIG" --sharedir)/extension" ]; then
         become=

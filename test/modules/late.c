@@ -64,7 +64,7 @@ late_callback(XactEvent event, void *arg)
 }
 
 /*
- * late_lock(oid): locks any relation against everybody, a TOAST table too, to
+ * late_lock(oid): locks any relation against all access, a TOAST table too, to
  * the end of the transaction.
  */
 PG_FUNCTION_INFO_V1(late_lock);

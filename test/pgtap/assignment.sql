@@ -2,14 +2,14 @@
 -- Members by chance come and go, die, come back and poll, in groups of each
 -- assignor and protocol; after each step the whole assignment is looked at.
 --
--- What is expected of a step comes from a model of who is a member, and from how
+-- What is expected of a step comes from a model of the members, and from how
 -- the assignment was before.  The numbers are always the same, so a failure
 -- comes again.
 --
 SELECT setseed(0.46);
 SELECT minikafka.create_topic('steps_' || topic, partitions) FROM (VALUES ('a', 5), ('b', 3), ('c', 1)) v(topic, partitions);
 
--- Who has a partition, who is to have it, and when it moves at the latest.
+-- Which member has a partition, which is to have it, and when it moves at the latest.
 -- Members by their instance ids, if they have one: such may change the member id.
 CREATE TYPE pg_temp.held AS (topic text, partition int, owner text, target text, moves_at timestamptz);
 CREATE TYPE pg_temp.client AS (who text, member_id text, topics text[]);
@@ -40,7 +40,7 @@ CREATE TEMP TABLE problems (group_id text, step int, what text, problem text);
 CREATE TEMP TABLE counts (group_id text, what text, n int);
 
 /*
- * All that must hold after a step, which began at "since".  released: who has
+ * All that must hold after a step, which began at "since".  released: the members that have
  * polled, committed or left, and so loses what was to move.
  */
 CREATE FUNCTION pg_temp.check(g text, assignor text, protocol text, clients pg_temp.client[], before pg_temp.held[], after pg_temp.held[], released text[], since timestamptz)
@@ -60,7 +60,7 @@ BEGIN
 	THEN
 		RETURN NEXT 'not just the partitions of the subscribed topics are assigned';
 	END IF;
-	RETURN QUERY SELECT format('%s/%s is of %s and to be of %s, who are no members that subscribe to it', topic, partition, owner, target)
+	RETURN QUERY SELECT format('%s/%s is of %s and to be of %s, which are no members that subscribe to it', topic, partition, owner, target)
 	FROM unnest(after) h
 	WHERE NOT EXISTS (SELECT FROM unnest(clients) m WHERE m.who = h.owner AND h.topic = ANY (m.topics))
 		OR NOT EXISTS (SELECT FROM unnest(clients) m WHERE m.who = h.target AND h.topic = ANY (m.topics));
@@ -239,11 +239,11 @@ BEGIN
 			CALL pg_temp.join(g, assignor, protocol, pg_temp.new_client(step, alike));
 			PERFORM minikafka.leave_group(g, c.member_id);
 			ROLLBACK;
-			-- so nobody has looked
+			-- so no member has looked
 			since := '-infinity';
 
 		WHEN 'topics' THEN
-			-- a topic is made or dropped, or grows; a subscriber who is heard of notices
+			-- a topic is made or dropped, or grows; a subscriber that is heard of notices
 			changes := changes + 1;
 			IF alike THEN
 				PERFORM minikafka.add_partitions('steps_c', partitions + 1) FROM minikafka.topics WHERE topic = 'steps_c';

@@ -25,7 +25,7 @@ SELECT minikafka.inbox_accept('audit', 'event');
 RESET ROLE;
 
 BEGIN;
--- Calls, who may, and what they are told (a procedure: that this is a transaction).
+-- Calls, the roles that may, and the SQLSTATE (of a procedure: that this is a transaction).
 -- roles: b(are), m(onitor), r(eader), w(riter), c(leaner), o(wner); a superuser may all.
 CREATE TEMP TABLE calls (f regprocedure, call text, roles text, writes boolean, told text DEFAULT '00000');
 INSERT INTO calls (f, call, roles, writes)
@@ -87,7 +87,7 @@ FROM (VALUES
 	('grant_group', $$'audit', 'audit_bare'$$, 'r', true),
 	('revoke_group', $$'audit', 'audit_bare'$$, 'r', true),
 	('set_group_owner', $$'audit', 'audit_reader'$$, 'r', true),
-	-- no topic says who may: USAGE on the schema is the right
+	-- no topic decides: USAGE on the schema is the right
 	('inbox_accept', $$'audit new', 'event'$$, 'bmrwco', true),
 	('inbox_accept', $$'audit', 'event'$$, 'w', true),
 	('set_inbox_owner', $$'audit', 'audit_writer'$$, 'w', true)

@@ -1,5 +1,5 @@
 --
--- Rights: who may call what, who sees what
+-- Rights: which role may call what, which role sees what
 --
 BEGIN;
 SELECT plan(494);
@@ -13,23 +13,23 @@ CREATE ROLE tap_nothing; -- but USAGE
 CREATE ROLE tap_monitor IN ROLE pg_monitor;
 CREATE ROLE tap_granted;
 CREATE ROLE tap_member IN ROLE tap_select;
--- pgTAP's tables belong to who made the plan
+-- pgTAP's tables belong to the role that made the plan
 GRANT USAGE ON SCHEMA minikafka TO tap_owner, tap_insert, tap_select, tap_delete, tap_nothing, tap_granted;
 GRANT ALL ON ALL TABLES IN SCHEMA pg_temp TO PUBLIC;
 GRANT ALL ON ALL SEQUENCES IN SCHEMA pg_temp TO PUBLIC;
 
--- What the extension grants to everybody, and to nobody
+-- What the extension grants to all roles, and to none
 SELECT ok(has_schema_privilege('tap_nothing', schema, 'USAGE') AND NOT has_schema_privilege('tap_nothing', schema, 'CREATE'),
-	'who is let in may use, and not create in, schema ' || schema)
+	'a role with USAGE may use, and not create in, schema ' || schema)
 FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
-SELECT is(has_schema_privilege('tap_stranger', schema, 'USAGE, CREATE'), schema <> 'minikafka', 'who is not let in, and schema ' || schema)
+SELECT is(has_schema_privilege('tap_stranger', schema, 'USAGE, CREATE'), schema <> 'minikafka', 'a role without USAGE, and schema ' || schema)
 FROM unnest(ARRAY['minikafka', 'minikafka_topics', 'minikafka_data']) schema;
 SELECT ok(has_schema_privilege('pg_monitor', 'minikafka', 'USAGE') AND NOT has_schema_privilege('pg_monitor', 'minikafka', 'CREATE'),
 	'pg_monitor is let in');
 SELECT set_eq(
 	$$SELECT proname::text FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace
 	AND NOT has_function_privilege('tap_nothing', p.oid, 'EXECUTE')$$,
-	ARRAY['refuse_write', 'maintain'], 'the functions that not everybody may call');
+	ARRAY['refuse_write', 'maintain'], 'the functions that not every role may call');
 SELECT is_empty(
 	$$SELECT proname FROM pg_proc WHERE pronamespace = 'minikafka'::regnamespace AND prosecdef
 	AND NOT coalesce(proconfig::text LIKE '%search_path%', false)$$,
@@ -37,11 +37,11 @@ SELECT is_empty(
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind IN ('r', 'v', 'S')
 	AND has_table_privilege('tap_nothing', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')$$,
-	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag'], 'the relations that everybody has a right to');
+	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag'], 'the relations that all roles have a right to');
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind = 'v'
 	AND has_table_privilege('tap_nothing', oid, 'INSERT, UPDATE, DELETE')$$,
-	'{}'::text[], 'nobody may write to a view');
+	'{}'::text[], 'no role may write to a view');
 SET ROLE tap_nothing;
 SELECT throws_ok(format('SELECT FROM minikafka.%I', t), '42501', NULL, 'catalog table is not readable: ' || t)
 FROM unnest(ARRAY['topic', 'partition', 'segment', 'compaction', 'consumer_group', 'group_grant', 'group_member', 'group_assignment', 'group_progress', 'member_heartbeat', 'producer', 'producer_progress', 'inbox_consumer', 'inbox']) t;
@@ -57,7 +57,7 @@ SELECT lives_ok($$SELECT minikafka.create_topic('tap', 2)$$, 'create_topic with 
 RESET ROLE;
 SELECT is_empty(
 	$$SELECT relid FROM pg_partition_tree('minikafka_topics.tap') JOIN pg_class c ON c.oid = relid
-	WHERE relowner <> 'tap_owner'::regrole$$, 'all tables of a topic belong to who made it');
+	WHERE relowner <> 'tap_owner'::regrole$$, 'all tables of a topic belong to the role that made it');
 GRANT INSERT ON minikafka_topics.tap TO tap_insert;
 GRANT SELECT ON minikafka_topics.tap TO tap_select, tap_granted;
 GRANT DELETE ON minikafka_topics.tap TO tap_delete;
@@ -128,8 +128,8 @@ SELECT throws_ok($$SELECT minikafka.delete_records('tap', 0, 0)$$, '42501', 'per
 SELECT throws_ok($$SELECT minikafka.drop_topic('tap')$$, '42501', 'must be owner of topic "tap"', 'not the owner: 42501');
 SELECT throws_ok($$SELECT minikafka.add_partitions('tap', 3)$$, '42501', 'must be owner of topic "tap"', 'not the owner: 42501');
 SELECT throws_ok($$SELECT minikafka.set_topic_option('tap', 'retention', NULL)$$, '42501', 'must be owner of topic "tap"', 'not the owner: 42501');
--- procedures: who may is told that this is a transaction block
-SELECT throws_ok($$CALL minikafka.maintain()$$, '42501', 'permission denied for procedure maintain', 'maintain() is not for everybody');
+-- procedures: a role that may call is told that this is a transaction block
+SELECT throws_ok($$CALL minikafka.maintain()$$, '42501', 'permission denied for procedure maintain', 'maintain() is not for every role');
 SELECT throws_ok(format('CALL minikafka.%s(%L)', procedure, 'tap'), '42501', 'must be owner of topic "tap"', 'not the owner: ' || procedure)
 FROM unnest(ARRAY['expire', 'compact']) procedure;
 SET ROLE tap_delete;
@@ -286,7 +286,7 @@ SET ROLE tap_nothing;
 SELECT pg_temp.tap_check_views(false);
 RESET ROLE;
 
--- Producers and inbox consumers: the role that used the name first.  Nobody else
+-- Producers and inbox consumers: the role that used the name first.  No other role
 -- can be granted it, other than as a member of that role.
 GRANT INSERT ON minikafka_topics.tap TO tap_select, tap_granted;
 INSERT INTO minikafka.producer (producer, producer_id, owner, epoch, initialized)
@@ -303,7 +303,7 @@ INSERT INTO name_calls VALUES
 	($$minikafka.init_producer('tap producer')$$, 'use', 'permission denied for producer "tap producer"'),
 	($$minikafka.producer_state('tap producer')$$, 'see', 'permission denied for producer "tap producer"'),
 	($$minikafka.inbox_accept('tap consumer', 'event ' || current_user)$$, 'use', 'permission denied for inbox consumer "tap consumer"'),
-	-- who may send may begin one; anybody may ask for one that is not there
+	-- a role that may send may begin one; any role may ask for one that is not there
 	($$minikafka.init_producer('tap begins ' || current_user)$$, 'send', NULL),
 	($$minikafka.producer_state('tap no producer')$$, 'any', NULL),
 	($$minikafka.inbox_accept('tap begins ' || current_user, 'event')$$, 'any', NULL);

@@ -95,7 +95,7 @@ SELECT throws_ok($$SELECT minikafka.lag('plain', 'unknown')$$, '42704', 'topic "
 SELECT throws_ok($$SELECT minikafka.seek('members', 'b', 'tap', 2, 0)$$, '42704', 'partition 2 of topic "tap" does not exist', 'seek: unknown partition');
 SELECT throws_ok($$SELECT minikafka.pause('members', 'b', 'unknown', 0)$$, '42704', 'topic "unknown" does not exist', 'pause: unknown topic');
 SELECT is(minikafka.committed('unknown', 'tap', 0), NULL, 'committed of an unknown group is NULL');
--- 42501: see rights.sql for who may use a group
+-- 42501: see rights.sql for the right to use a group
 SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT minikafka.heartbeat('members', 'b')$$, '42501', 'cannot execute heartbeat() within security-restricted operation', 'security-restricted operation: heartbeat');
 SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT * FROM minikafka.poll('members', 'b')$$, '42501', NULL, 'security-restricted operation: poll');
 SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT minikafka.lag('members')$$, '42501', NULL, 'security-restricted operation: lag');
@@ -200,7 +200,7 @@ SELECT throws_ok(format('SELECT minikafka.%s', call), '22023', NULL, call)
 FROM unnest(ARRAY[$$send('bytes', 'v', 'k', producer => '', sequence => 1)$$, $$append('bytes', 0, 'k', 'v', producer => ' ', sequence => 1)$$,
 	$$init_producer('')$$, $$init_producer(NULL)$$, $$init_producer(repeat('p', 256))$$, $$producer_state('')$$, $$producer_state(NULL)$$,
 	$$inbox_accept('', 'e')$$, $$inbox_accept(NULL, 'e')$$, $$inbox_accept('tap', ' ')$$, $$inbox_accept('tap', NULL)$$, $$inbox_accept('tap', repeat('e', 256))$$]) call;
--- 42501: see rights.sql for who may use a name
+-- 42501: see rights.sql for the right to use a name
 SELECT throws_ok(format('CREATE MATERIALIZED VIEW tap_view AS SELECT * FROM minikafka.%s', call), '42501', NULL, 'security-restricted operation: ' || call)
 FROM unnest(ARRAY[$$send('bytes', 'v', 'k', producer => 'tap', sequence => 0)$$, $$init_producer('tap')$$, $$producer_state('tap')$$, $$inbox_accept('tap', 'event')$$]) call;
 -- MK045

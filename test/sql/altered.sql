@@ -1,6 +1,6 @@
 --
--- What the owner of a topic can do to its tables: he gets a clear error or no
--- effect, and his code never runs as another user
+-- What the owner of a topic can do to its tables: it is a clear error or has no
+-- effect, and the owner's code never runs as another user
 --
 CREATE ROLE regress_owner;
 CREATE ROLE regress_other;
@@ -42,7 +42,7 @@ INSERT INTO alterations (sql) VALUES
 	('ALTER TABLE minikafka_data.p%s_0_0 REPLICA IDENTITY FULL'),
 	('ALTER TABLE minikafka_topics.altered DISABLE TRIGGER ALL'),
 	('CREATE RULE no AS ON INSERT TO minikafka_topics.altered DO INSTEAD NOTHING'),
-	-- what he may not
+	-- what the owner may not
 	('CREATE INDEX ON minikafka_data.p%s_0_0 (key)'),
 	('CREATE INDEX ON minikafka_topics.altered (key)'),
 	('ALTER TABLE minikafka_data.p%s_0_0 RENAME TO mine'),
@@ -158,7 +158,7 @@ SELECT minikafka.add_partitions('full', 2);
 SELECT count(minikafka.send('full', 'v', 'k', partition => 1)) FROM generate_series(1, 6);
 SELECT partition, end_offset, segments FROM minikafka.partitions WHERE topic = 'full' ORDER BY 1;
 -- What keeps the next segment from being attached fails the sender that needs
--- it, clearly, and nothing of his transaction is kept
+-- it, clearly, and nothing of the transaction is kept
 CREATE TABLE in_the_way PARTITION OF minikafka_data.p922003_0 FOR VALUES FROM (8) TO (12);
 \set VERBOSITY sqlstate
 BEGIN;
@@ -197,7 +197,7 @@ SELECT minikafka.drop_topic('indexed'), minikafka.drop_topic('unique');
 
 -- Expression indexes: the functions in them run as the owner, whoever sends;
 -- also those that the planner evaluates because their arguments are constant.
--- An owner who may make none on a segment gets one by ATTACH.
+-- An owner that may make none on a segment gets one by ATTACH.
 RESET client_min_messages;
 SET ROLE regress_owner;
 CREATE TABLE regress_owner.seen (what text, who name);
@@ -266,7 +266,7 @@ SELECT minikafka.send('spied', 'v', partition => 1);
 \set VERBOSITY default
 SELECT (minikafka.offsets('spied', 1)).end_offset;
 SELECT minikafka.drop_topic('spied');
--- and its search_path is not the sender's: what he has put in the way of
+-- and its search_path is not the sender's: what the sender has put in the way of
 -- length() is not called, neither for a row nor for what is constant
 SET ROLE regress_owner;
 CREATE FUNCTION regress_owner.len(bytea) RETURNS int LANGUAGE plpgsql IMMUTABLE AS $$
@@ -299,7 +299,7 @@ RESET search_path;
 RESET ROLE;
 SELECT minikafka.drop_topic('called');
 
--- An ordinary table whose index calls the extension: when somebody else
+-- An ordinary table whose index calls the extension: when another role
 -- analyzes, reindexes or vacuums it, no call takes effect
 SELECT minikafka.create_topic('private', 1);
 SET ROLE regress_owner;

@@ -1,6 +1,6 @@
 --
 -- How old records must be to be compacted: an hour for maintain(), any age for
--- compact(), which somebody calls; and for both what the topic's option says.
+-- compact(), which is called; and for both what the topic's option says.
 --
 CREATE FUNCTION left_over() RETURNS text LANGUAGE sql AS $$
 	SELECT string_agg(key || '=' || value, ' ' ORDER BY "offset") FROM minikafka.fetch_text('lag', 0, 0)
@@ -18,7 +18,7 @@ SELECT left_over();
 SET minikafka.clock_offset = '70min';
 CALL minikafka.maintain();
 SELECT left_over();
--- one who calls compact() wants all of it
+-- compact() compacts all of it
 CALL minikafka.compact('lag');
 SELECT left_over();
 

@@ -74,7 +74,7 @@ SELECT DISTINCT relowner::regrole FROM pg_class WHERE relname LIKE '%945001%' OR
 SET ROLE regress_other;
 SELECT minikafka.append('indexed', 0, 'k', 'v');
 RESET ROLE;
--- not in an index that somebody else builds
+-- not in an index that another role builds
 SET ROLE regress_owner;
 CREATE TABLE regress_owner.bait (x int);
 INSERT INTO regress_owner.bait VALUES (1);

@@ -1,5 +1,5 @@
 --
--- A topic has the default privileges of its owner, and those of nobody else;
+-- A topic has the default privileges of its owner, and those of no other role;
 -- the tables below it have none
 --
 CREATE ROLE regress_owner;

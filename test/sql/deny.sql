@@ -53,7 +53,7 @@ SELECT * FROM joined;
 SELECT topic FROM topics;
 RESET ROLE;
 
--- An owner that has lost USAGE, or never had it, stops nobody: segments are made
+-- An owner that has lost USAGE, or never had it, stops no sender: segments are made
 -- when others commit, and by maintenance
 GRANT INSERT ON minikafka_topics.denied TO regress_maker;
 REVOKE USAGE ON SCHEMA minikafka FROM regress_owner;
@@ -75,7 +75,7 @@ ROLLBACK;
 RESET ROLE;
 SELECT minikafka.drop_topic('denied');
 
--- Who reads all data has USAGE on all schemas, and SELECT on the topics
+-- A role that reads all data has USAGE on all schemas, and SELECT on the topics
 SELECT minikafka.create_topic('read', 1);
 SELECT minikafka.send('read', 'v');
 GRANT pg_read_all_data TO regress_stranger;

@@ -1,5 +1,5 @@
 --
--- Direct writes to the tables of a topic are refused, for everybody
+-- Direct writes to the tables of a topic are refused, for every role
 --
 CREATE ROLE regress_writer;
 GRANT USAGE ON SCHEMA minikafka TO regress_writer;

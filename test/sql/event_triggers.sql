@@ -36,7 +36,7 @@ ROLLBACK;
 DROP TABLE seen;
 SELECT * FROM pg_temp.logged();
 
--- topics, also by somebody who may not do much
+-- topics, also by a role with few rights
 SELECT minikafka.create_topic('made', 2, segment_records => 2);
 SELECT minikafka.add_partitions('made', 3);
 SELECT minikafka.set_topic_option('made', 'max_message_bytes', '1000');
@@ -83,7 +83,7 @@ DROP EVENT TRIGGER log_drop;
 DROP EVENT TRIGGER log_rewrite;
 DROP FUNCTION log_ddl();
 
--- one that fails keeps nobody from sending, nor from having topics
+-- one that fails stops no sender, and no topic from being made
 CREATE FUNCTION no_ddl() RETURNS event_trigger LANGUAGE plpgsql AS $$
 BEGIN
 	RAISE 'no DDL here: %', tg_tag;

@@ -78,7 +78,7 @@ SET minikafka.inbox_retention = 0;
 SET minikafka.producer_expiry = '1d';
 SHOW minikafka.producer_expiry;
 RESET minikafka.producer_expiry;
--- their defaults, and that not everybody may change them
+-- their defaults, and that not every role may change them
 SELECT name, current_setting(name), context FROM pg_settings WHERE name LIKE 'minikafka.%' ORDER BY 1;
 SET minikafka.no_such_setting = 1;
 -- the script is for CREATE EXTENSION only

@@ -126,7 +126,7 @@ SELECT pg_temp.join_all('A23', 'sticky', '{"c1": "t1 t2", "c2": "t1 t2", "c3": "
 SELECT * FROM pg_temp.assigned('A23');
 SELECT pg_temp.leave_all('A23', 'c3');
 SELECT * FROM pg_temp.assigned('A23');
--- who joins again with other topics moves as little as must be
+-- a member that joins again with other topics moves as few partitions as it must
 SELECT pg_temp.join_all('A23', 'sticky', '{"c2": "t1"}');
 SELECT * FROM pg_temp.assigned('A23');
 SELECT pg_temp.join_all('A23', 'sticky', '{"c2": "t1 t2"}');

@@ -15,7 +15,7 @@ SELECT p, minikafka.committed('g', 'done', p) FROM generate_series(0, 2) p;
 SELECT count(*) AS rows FROM minikafka.group_progress \gset
 SELECT * FROM minikafka.commit('g', 'm') ORDER BY 2;
 SELECT count(*) - :rows AS more FROM minikafka.group_progress;
--- it says who did it, and when
+-- it shows which role did it, and when
 SELECT partition, "offset", metadata, committed_at <= now() AS committed_at, member_id, generation
 FROM minikafka.group_offsets WHERE group_id = 'g' ORDER BY 1;
 -- in the transaction that polls, and later

@@ -91,7 +91,7 @@ SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
 SELECT partition FROM minikafka.poll('n', 'm', 1);
--- who waits first comes to the others all the same: it is poll() that tells
+-- a member that waits first comes to the others all the same: it is poll() that tells
 CALL minikafka.wait_for_records('n', 'm', '0');
 \echo :SQLSTATE
 

@@ -106,7 +106,7 @@ SELECT minikafka.join_group('g', '{joined}', 'a');
 COMMIT;
 SELECT minikafka.heartbeat('g', 'a') - :generation AS rebalances;
 SELECT member, partitions IS NOT NULL AS has_some FROM pg_temp.assigned('g');
--- who joins and leaves in one was never there
+-- a member that joins and leaves in one transaction was never there
 BEGIN;
 SELECT minikafka.join_group('g', '{joined}', 'd');
 SELECT minikafka.leave_group('g', 'd');
@@ -201,7 +201,7 @@ SELECT minikafka.poll('timeouts', 'm');
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.seek('timeouts', 'm', 'joined', 0, 0);
 SELECT minikafka.pause('timeouts', 'm', 'joined', 0);
--- nobody has removed it yet, but it does not count
+-- it is not removed yet, but it does not count
 SELECT members, state FROM minikafka.groups WHERE group_id = 'timeouts';
 SELECT member_id, partitions, expired FROM minikafka.group_members WHERE group_id = 'timeouts';
 SELECT count(*) FROM minikafka.assignment('timeouts', 'm');
@@ -289,7 +289,7 @@ SELECT minikafka.heartbeat('timeouts', 'short');
 SET minikafka.clock_offset = 1000000;
 SELECT minikafka.heartbeat('timeouts', 'long');
 SELECT member_id FROM minikafka.group_members WHERE group_id = 'timeouts';
--- nobody but the dead: the group is as good as empty
+-- only dead members: the group is as good as empty
 SET minikafka.clock_offset = 5000000;
 SELECT minikafka.reset_offsets('timeouts', 'joined', 'earliest');
 SELECT state, members FROM minikafka.groups WHERE group_id = 'timeouts';

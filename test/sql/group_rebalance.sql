@@ -66,12 +66,12 @@ SELECT count(minikafka.commit_offset('c', 'moved', p, 11, 'as I go', m)) FROM (V
 WHERE (m, 'moved', p) IN (SELECT member_id, topic, partition FROM minikafka.lag('c'));
 SELECT * FROM pg_temp.assigned('c');
 SELECT partition, "offset", metadata, member_id FROM minikafka.group_offsets WHERE group_id = 'c' ORDER BY 1;
--- who leaves lets go of all
+-- a member that leaves lets go of all
 SELECT minikafka.join_group('c2', '{moved}', 'a');
 SELECT minikafka.join_group('c2', '{moved}', 'b');
 SELECT minikafka.leave_group('c2', 'a');
 SELECT * FROM pg_temp.assigned('c2');
--- who joins again too, at once
+-- a member that joins again does too, at once
 SELECT minikafka.join_group('c2', '{moved}', 'a');
 SELECT * FROM pg_temp.assigned('c2');
 SELECT minikafka.join_group('c2', '{moved}', 'b');

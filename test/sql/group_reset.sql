@@ -71,7 +71,7 @@ SELECT minikafka.join_group('latest own', '{begun}', 'm', auto_offset_reset => '
 COMMIT;
 SELECT * FROM pg_temp.committed('latest own');
 SELECT * FROM pg_temp.poll('latest own', 'm');
--- Kafka case O25: none: an error, until somebody says where
+-- Kafka case O25: none: an error, until a call says where
 SELECT minikafka.join_group('none', '{begun}', 'm', auto_offset_reset => 'none');
 SELECT * FROM pg_temp.committed('none');
 SELECT * FROM pg_temp.poll('none', 'm');
@@ -224,7 +224,7 @@ SELECT minikafka.heartbeat('resets', 'm');
 SELECT minikafka.delete_group('resets');
 \echo :LAST_ERROR_SQLSTATE
 -- made again it is another: no offsets, other settings; but its generation goes
--- on, so that nobody of before can commit
+-- on, so that no earlier member can commit
 SELECT minikafka.join_group('resets', '{set}', 'm');
 SELECT generation, assignor, protocol FROM minikafka.groups WHERE group_id = 'resets';
 SELECT minikafka.committed('resets', 'set', 0);

@@ -1,5 +1,5 @@
 --
--- What is told of a group and its members: the dead, who rebalanced it, what it
+-- What views show of a group and its members: the dead, what rebalanced it, what it
 -- reads; and wrong names and numbers
 --
 SELECT minikafka.create_topic('told', 2), minikafka.create_topic('told.too', 1);
@@ -8,8 +8,8 @@ CREATE FUNCTION pg_temp.state(g text) RETURNS TABLE (generation int, state text,
 	SELECT generation, state, members, rebalanced_why FROM minikafka.groups WHERE group_id = g
 $$;
 
--- A member whose timeouts have passed is expired, though nobody has removed it;
--- a group of such only is Empty, and its partitions have nobody
+-- A member whose timeouts have passed is expired, before it is removed;
+-- a group of only such members is Empty, and its partitions have no member
 SELECT minikafka.join_group('g', '{told}', 'short', session_timeout => '10 s', max_poll_interval => '20 s');
 SELECT minikafka.join_group('g', '{told, told.too}', 'long');
 SELECT count(*) FROM minikafka.poll('g', 'short', 1);

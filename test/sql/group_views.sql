@@ -62,10 +62,10 @@ COMMIT;
 -- an idle member has no partitions
 SELECT minikafka.join_group('idle', '{seen.too}', m, protocol => 'eager') FROM unnest('{x, y}'::text[]) m;
 SELECT member_id, topics, partitions FROM minikafka.group_members WHERE group_id = 'idle' ORDER BY 1;
--- who is removed is not shown
+-- a member that was removed is not shown
 SELECT minikafka.leave_group('idle', 'x');
 SELECT member_id, topics, partitions FROM minikafka.group_members WHERE group_id = 'idle' ORDER BY 1;
--- one that is dead and that nobody has noticed is
+-- one that is dead and not yet removed is
 SET minikafka.clock_offset = 200;
 SELECT member_id FROM minikafka.group_members WHERE group_id = 'idle';
 SELECT state, members FROM minikafka.groups WHERE group_id = 'idle';
@@ -73,7 +73,7 @@ SELECT minikafka.join_group('idle', '{seen.too}', 'z');
 SELECT member_id FROM minikafka.group_members WHERE group_id = 'idle';
 RESET minikafka.clock_offset;
 
--- group_offsets: what is committed, by whom; consumer_lag: as lag() does, also
+-- group_offsets: what is committed, by which role; consumer_lag: as lag() does, also
 -- of what is not
 SELECT group_id, topic, partition, "offset", metadata, committed_at <= clock_timestamp() + '81 s' AS committed_at, member_id, generation
 FROM minikafka.group_offsets ORDER BY 1, 2, 3;

@@ -29,7 +29,7 @@ SELECT minikafka.inbox_accept('payload', 'p', 'two');
 \echo :LAST_ERROR_SQLSTATE
 SELECT minikafka.inbox_accept('payload', 'p', '');
 SELECT minikafka.inbox_accept('payload', 'p', 'one'), minikafka.inbox_accept('payload', 'p', NULL), minikafka.inbox_accept('payload', 'p');
--- who came without one may be any
+-- an event without one matches any payload
 SELECT minikafka.inbox_accept('payload', 'none');
 SELECT minikafka.inbox_accept('payload', 'none', 'one'), minikafka.inbox_accept('payload', 'none', 'two');
 -- an empty one is one

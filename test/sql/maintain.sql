@@ -1,5 +1,5 @@
 --
--- maintain(), expire(), compact(): who may call them and from where, and what
+-- maintain(), expire(), compact(): which roles may call them and from where, and what
 -- they do about what is broken
 --
 -- The names of tables have the topic's number in them.
@@ -93,7 +93,7 @@ DO $$ BEGIN
 END $$;
 SELECT "offset", value FROM minikafka.fetch_text('Q.Topic-1', 0, 4);
 
--- Who
+-- Rights
 CREATE ROLE regress_owner;
 CREATE ROLE regress_keeper;
 GRANT USAGE ON SCHEMA minikafka TO regress_owner, regress_keeper;
@@ -113,7 +113,7 @@ CALL minikafka.compact('q.topic-1');
 SELECT * FROM minikafka.latest('Q.Topic-1');
 \echo :LAST_ERROR_SQLSTATE
 RESET ROLE;
--- who may maintain, does so for all
+-- a role that may maintain does so for all topics
 GRANT EXECUTE ON PROCEDURE minikafka.maintain() TO regress_keeper;
 SET minikafka.clock_offset = 7200;
 SET ROLE regress_keeper;
@@ -122,7 +122,7 @@ SELECT current_user;
 RESET ROLE;
 SELECT topic, log_start_offset, end_offset FROM minikafka.partitions WHERE topic IN ('owned', 'Q.Topic-1') ORDER BY topic;
 RESET minikafka.clock_offset;
--- a segment that it makes, since nobody could, belongs to the topic's owner
+-- a segment that it makes belongs to the topic's owner
 SELECT minikafka.append('owned', 0, '1', 'v');
 DROP TABLE minikafka_data.p920003_0_3;
 DELETE FROM minikafka.segment WHERE topic_id = 920003 AND segment = 3;
@@ -134,7 +134,7 @@ RESET ROLE;
 SELECT relowner::regrole FROM pg_class WHERE oid = 'minikafka_data.p920003_0_3'::regclass;
 SELECT * FROM minikafka.check_topic('owned');
 
--- What the owner has put on his tables is run as him, if at all
+-- What the owner has put on the tables runs as the owner, if at all
 CREATE SCHEMA regress_owner AUTHORIZATION regress_owner;
 SET ROLE regress_owner;
 CREATE SEQUENCE regress_owner.as_owner;
@@ -256,7 +256,7 @@ SELECT (SELECT count(*) FROM minikafka.topic WHERE topic_id = 921002) AS topic,
 	(SELECT count(*) FROM minikafka.group_progress WHERE topic_id = 921002) AS progress,
 	(SELECT count(*) FROM minikafka.producer_progress WHERE topic_id = 921002) AS sequences;
 CALL minikafka.maintain();
--- its name can be had again, and who subscribes to it gets it
+-- its name can be used again, and members that subscribe to it get the new topic
 SELECT minikafka.create_topic('broken', 1);
 SELECT minikafka.send('broken', 'v');
 SELECT minikafka.heartbeat('broken members', 'm');

@@ -118,7 +118,7 @@ FROM names, (VALUES ('send(%L, ''x'')'), ('send_many(%L, ARRAY[''x''])'),
 	('add_partitions(%L, 2)'), ('drop_topic(%L)')) v(f)
 GROUP BY f ORDER BY f COLLATE "C";
 SELECT minikafka.create_topic('x;drop table');
--- who joins is told at once too, although a topic may be made later
+-- join_group() says so at once too, although a topic may be made later
 SELECT count(*), count(*) FILTER (WHERE
 	starts_with(pg_temp.try(format('SELECT minikafka.join_group(''g'', ARRAY[%L])', name)), '22023 invalid topic name "')) AS refused
 FROM names;

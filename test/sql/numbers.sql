@@ -35,7 +35,7 @@ SELECT kind, count(*), count(DISTINCT number), min(number) FILTER (WHERE b IS NU
 FROM numbers n LEFT JOIN before b USING (kind, number) GROUP BY 1 ORDER BY 1;
 SELECT * FROM minikafka.check_topic('first');
 
--- an epoch takes the number at the call, and a rollback gives it back to nobody
+-- an epoch takes the number at the call, and a rollback does not give it back
 CALL fall_back();
 BEGIN;
 SELECT producer_id > (SELECT max(producer_id) FROM minikafka.producer) AS above FROM minikafka.init_producer('rolled-back');
@@ -63,7 +63,7 @@ SELECT minikafka.create_topic('fifth', 1);
 SELECT p.topic_id, p.rel FROM minikafka.partition p JOIN minikafka.topic t USING (topic_id) WHERE t.rel = 'minikafka_topics.fifth'::regclass;
 DROP TABLE minikafka_data.p2004_0;
 
--- nobody can write a number twice
+-- no number can be written twice
 \set VERBOSITY sqlstate
 UPDATE minikafka.consumer_group SET group_no = 1;
 UPDATE minikafka.group_member SET member_no = 1;

@@ -14,7 +14,7 @@ SELECT minikafka.offsets('timed', 2);
 \echo :LAST_ERROR_SQLSTATE
 
 -- The records of one transaction have one time.  The clock of the extension is
--- shifted here, so that nobody needs to wait.
+-- shifted here, so that the test need not wait.
 SELECT minikafka.create_topic('clocked', 1, segment_records => 3);
 CREATE TABLE clock (i int PRIMARY KEY, t timestamptz);
 SET minikafka.clock_offset = 1000;

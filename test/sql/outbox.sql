@@ -555,7 +555,7 @@ SELECT key, headers->>'table' AS "table", headers->>'schema' = pg_my_temp_schema
 FROM minikafka.fetch_text('o', 0, (minikafka.offsets('o', 0)).end_offset - 1);
 SELECT count(*) FROM pg_temp.sent('o');
 
--- Rights: who writes the row needs INSERT on the topic, the table's owner does not
+-- Rights: the role that writes the row needs INSERT on the topic, the table's owner does not
 -- help; the clerk has no USAGE on the schema, and calls nothing
 CREATE ROLE regress_clerk;
 CREATE ROLE regress_keeper;
@@ -590,7 +590,7 @@ SET ROLE regress_clerk;
 INSERT INTO refused VALUES (10);
 INSERT INTO clerks VALUES (11);
 RESET ROLE;
--- a function of the owner's may write for those who have no right
+-- a function of the owner's may write for roles that have no right
 REVOKE INSERT ON minikafka_topics.o FROM regress_clerk;
 CREATE FUNCTION write_for_me(id int) RETURNS void LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog, public AS $$ INSERT INTO public.refused VALUES (id) $$;
@@ -612,7 +612,7 @@ RESET ROLE;
 ALTER TABLE minikafka_topics.o DISABLE ROW LEVEL SECURITY;
 REVOKE INSERT ON minikafka_topics.o FROM regress_clerk;
 
--- Code of the topic's owner runs as the topic's owner, not as who writes the row
+-- Code of the topic's owner runs as the topic's owner, not as the role that writes the row
 SET ROLE regress_keeper;
 CREATE TABLE keepers_log (who name);
 -- said to be immutable, and volatile at heart
@@ -641,7 +641,7 @@ INSERT INTO refused SELECT generate_series(30, 39);
 RESET ROLE;
 SELECT who, count(*) > 0 AS noted FROM keepers_log GROUP BY who;
 SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'kept';
--- and what runs so, in somebody's ANALYZE too, cannot send, not through a trigger
+-- and what runs so, in another role's ANALYZE too, cannot send, not through a trigger
 SET ROLE regress_keeper;
 CREATE TRIGGER outbox AFTER INSERT ON keepers_log
 	FOR EACH ROW EXECUTE FUNCTION minikafka.outbox('kept', 'who');

@@ -66,7 +66,7 @@ RESET minikafka.clock_offset;
 -- and the next topic was looked after
 SELECT topic, log_start_offset, end_offset, segments FROM minikafka.partitions ORDER BY 1;
 
--- Who needs the segment fails, in time
+-- A sender that needs the segment fails, in time
 SELECT minikafka.send('slow', 'v3');
 SELECT minikafka.send('slow', 'not sent');
 UPDATE regress_owner.mode SET mode = 'stubborn';

@@ -15,7 +15,7 @@ SELECT minikafka.grant_group('owned', 'regress_third');
 SELECT minikafka.send('owned', 'v', 'k', producer => 'owned', sequence => 0) IS NOT NULL AS sent;
 SELECT minikafka.inbox_accept('owned', 'e');
 
--- Who may: as ALTER ... OWNER TO, the owner who is a member of the new one
+-- The right: as for ALTER ... OWNER TO, an owner that is a member of the new one
 RESET ROLE;
 CREATE TEMP TABLE calls (call text);
 GRANT SELECT ON calls TO PUBLIC;
@@ -107,7 +107,7 @@ SELECT minikafka.revoke_group('owned', 'regress_third');
 SET ROLE regress_third;
 SELECT minikafka.poll('owned', 'm');
 RESET ROLE;
--- a superuser gives what he likes; the last one counts
+-- a superuser may give anything; the last owner counts
 BEGIN;
 SELECT pg_temp.try('owned', 'regress_first');
 SELECT pg_temp.try('owned', 'regress_third');
@@ -138,7 +138,7 @@ SELECT minikafka.set_inbox_owner('owned new', 'regress_first');
 SET LOCAL ROLE regress_first;
 SELECT minikafka.inbox_accept('owned new', 'e2');
 ROLLBACK;
--- a group that was deleted is nobody's
+-- a group that was deleted has no owner
 SELECT minikafka.commit_offset('owned deleted', 'owned', 0, 0);
 SELECT minikafka.delete_group('owned deleted');
 SELECT minikafka.set_group_owner('owned deleted', 'regress_first');

@@ -613,7 +613,7 @@ SELECT minikafka.init_producer('owned');
 SELECT minikafka.send('other', 'v', 'k', producer => 'owned', sequence => 1);
 RESET ROLE;
 SELECT epoch, last_sequence FROM minikafka.producer_state('owned');
--- two roles in one transaction: who has no right is refused at once
+-- two roles in one transaction: the role without a right is refused at once
 BEGIN;
 SET LOCAL ROLE regress_first;
 SELECT minikafka.send('other', 'm1', 'k', producer => 'owned', sequence => 1);

@@ -211,7 +211,7 @@ SELECT log('ones'), segments('ones');
 SELECT minikafka.append('ones', 0, NULL, '31');
 SELECT log('ones'), segments('ones');
 SELECT * FROM minikafka.check_topic('ones');
--- the newest segment stays also when the log start has passed it, since nobody
+-- the newest segment stays also when the log start has passed it, since no session
 -- could make the next one
 SELECT minikafka.create_topic('full', 1, segment_records => 4);
 SELECT minikafka.append('full', 0, NULL, i::text) FROM generate_series(0, 7) i;
@@ -252,7 +252,7 @@ SELECT * FROM minikafka.commit('position', 'm');
 SELECT minikafka.send('read', '6');
 SELECT group_id, committed_offset, lag FROM minikafka.consumer_lag WHERE topic = 'read' ORDER BY group_id;
 SELECT "offset", value FROM minikafka.poll_text('latest', 'm');
--- seek() does it for who has no policy
+-- seek() does it for a member without a policy
 SELECT minikafka.seek('none', 'm', 'read', 0, 5);
 SELECT "offset", value FROM minikafka.poll_text('none', 'm');
 SELECT * FROM minikafka.check_topic('read');
@@ -312,7 +312,7 @@ RESET client_min_messages;
 SELECT log('passed', 1), segments('passed', 1), (SELECT count(*) FROM minikafka_topics.passed);
 RESET minikafka.clock_offset;
 
--- who may
+-- rights
 CREATE ROLE regress_keeper;
 GRANT USAGE ON SCHEMA minikafka TO regress_keeper;
 SET ROLE regress_keeper;

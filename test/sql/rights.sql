@@ -23,12 +23,12 @@ GRANT CREATE ON SCHEMA minikafka_topics TO regress_owner;
 SET ROLE regress_owner;
 SELECT minikafka.create_topic('owned', 2, segment_records => 4);
 SELECT topic, owner FROM minikafka.topics;
--- all of its tables are his
+-- all of its tables belong to the topic's owner
 RESET ROLE;
 SELECT DISTINCT relowner::regrole FROM pg_partition_tree('minikafka_topics.owned') t
 JOIN pg_class c ON c.oid = t.relid;
 
--- nobody else can do anything, and is told so with the topic's name
+-- no other role can do anything; the error names the topic
 CREATE FUNCTION pg_temp.try(sql text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	hint text;
@@ -102,7 +102,7 @@ GRANT SELECT ON minikafka_topics.owned TO regress_consumer;
 GRANT DELETE ON minikafka_topics.owned TO regress_cleaner;
 CREATE TABLE answers (no int, who text, answer text);
 GRANT INSERT ON answers TO PUBLIC;
--- each his own group
+-- each role a group of its own
 UPDATE calls SET call = replace(call, 'rights', 'rights of %I');
 SET ROLE regress_consumer;
 SELECT minikafka.commit_offset('rights of consumer', 'owned', 0, 0);
@@ -204,7 +204,7 @@ SET ROLE regress_nobody;
 SELECT minikafka.fetch('owned', 0, 0);
 SELECT minikafka.send('owned', 'v');
 RESET ROLE;
--- who may look at a topic's table cannot go around it by its segments
+-- a role that may read a topic's table may not read its segments
 SET ROLE regress_consumer;
 SELECT count(*) > 0 AS rows FROM minikafka_topics.owned;
 SELECT DISTINCT left(pg_temp.try(format('SELECT FROM %s', relid::regclass)), 5) AS below
@@ -275,7 +275,7 @@ COMMIT;
 \echo :LAST_ERROR_SQLSTATE
 SELECT count(*) FROM minikafka.consumer_group WHERE group_id = 'raced';
 
--- Its owner, and nobody else, may let others use it
+-- Its owner, and no other role, may let others use it
 SET ROLE regress_member;
 SELECT minikafka.grant_group('shared', 'regress_member');
 \echo :LAST_ERROR_SQLSTATE
@@ -291,7 +291,7 @@ SELECT group_id, member_id, partitions FROM minikafka.group_members;
 SELECT group_id, topic, partition, "offset", member_id FROM minikafka.group_offsets;
 SELECT group_id, topic, partition, committed_offset, member_id FROM minikafka.consumer_lag ORDER BY partition;
 SELECT minikafka.leave_group('shared', 'of member');
--- who uses a group may not give it away, nor delete it; the call fails, not only
+-- a role that uses a group may not give it away, nor delete it; the call fails, not only
 -- COMMIT
 SELECT pg_temp.try('SELECT minikafka.' || call) FROM (VALUES ($$grant_group('shared', 'regress_nobody')$$),
 	($$revoke_group('shared', 'regress_member')$$), ($$delete_group('shared')$$)) v(call);
@@ -396,7 +396,7 @@ SELECT group_id FROM minikafka.groups WHERE leak(group_id) ORDER BY 1;
 RESET ROLE;
 DROP FUNCTION leak(anyelement);
 
--- Who notes something is who did it, whoever it is at COMMIT
+-- What a call notes is done as the role that called, whatever the role is at COMMIT
 BEGIN;
 SET LOCAL ROLE regress_consumer;
 SELECT minikafka.join_group('made by', '{owned}', 'm');
@@ -413,7 +413,7 @@ SELECT minikafka.poll('made by proxy', 'm');
 RESET ROLE;
 SELECT owner FROM minikafka.groups WHERE group_id = 'made by proxy';
 DROP FUNCTION join_as_owner(text);
--- a group that a superuser made is his
+-- a group that a superuser made belongs to the superuser
 SELECT minikafka.join_group('superuser''s', '{owned}', 'm');
 SET ROLE regress_consumer;
 \set VERBOSITY terse
@@ -421,7 +421,7 @@ SELECT minikafka.join_group('superuser''s', '{owned}', 'n');
 \set VERBOSITY default
 RESET ROLE;
 SELECT minikafka.leave_group('superuser''s', 'm');
--- and another's is no secret to him
+-- which sees groups of other roles too
 SELECT minikafka.leave_group('made by', 'm');
 SELECT minikafka.delete_group('made by');
 -- a right that is gone at COMMIT
@@ -452,7 +452,7 @@ SELECT minikafka.lag('shared', 'owned');
 SELECT pg_temp.try('SELECT 1 / count(*) FROM minikafka.lag(''shared'')') <> 'ok' AS nothing_shown;
 RESET ROLE;
 
--- The catalog is nobody's business
+-- No role may read the catalog
 SET ROLE regress_owner;
 SELECT pg_temp.try(format('SELECT FROM minikafka.%s', t))
 FROM (VALUES ('topic'), ('partition'), ('segment'), ('consumer_group'),
@@ -464,7 +464,7 @@ SELECT pg_temp.try('CREATE FUNCTION minikafka.mine() RETURNS int LANGUAGE sql AS
 SELECT pg_temp.try('CREATE TRIGGER t BEFORE INSERT ON minikafka_topics.owned EXECUTE FUNCTION minikafka.refuse_write()');
 RESET ROLE;
 
--- functions that run as their owner give others no more than he may
+-- functions that run as their owner give others the rights of the owner, and no more
 CREATE FUNCTION send_as_owner(text) RETURNS int LANGUAGE sql SECURITY DEFINER
 SET search_path = pg_catalog AS $$SELECT minikafka.send('owned', $1, partition => 0)$$;
 ALTER FUNCTION send_as_owner(text) OWNER TO regress_producer;
@@ -473,7 +473,7 @@ SELECT send_as_owner('by proxy');
 RESET ROLE;
 DROP FUNCTION send_as_owner(text);
 
--- Row-level security: refused for whom it would apply to
+-- Row-level security: refused for roles that it would apply to
 ALTER TABLE minikafka_topics.owned ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_member;
 SELECT minikafka.send('owned', 'v');
@@ -508,7 +508,7 @@ SELECT count(*) > 0 AS rows FROM minikafka.fetch('owned', 0, 1);
 RESET ROLE;
 SELECT minikafka.drop_topic('plain');
 
--- the last right: nobody but the owner drops it
+-- the last right: only the owner drops it
 SET ROLE regress_producer;
 SELECT minikafka.drop_topic('owned');
 SET ROLE regress_owner;
@@ -539,7 +539,7 @@ SET ROLE regress_nobody;
 SELECT minikafka.commit_offset('left over', 'left', 0, 0);
 RESET ROLE;
 SELECT minikafka.commit_offset('left over', 'left', 0, 0);
--- and can be taken back, so that nobody has it who gets that name later
+-- and can be taken back, so that no later role of that name has it
 SELECT minikafka.grant_group('left over', 'regress_leaver');
 SELECT minikafka.revoke_group('left over', 'regress_leaver');
 SELECT grantee FROM minikafka.group_grant WHERE grantee = 'regress_leaver';

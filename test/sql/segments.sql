@@ -13,7 +13,7 @@ CREATE SCHEMA regress_owner AUTHORIZATION regress_owner;
 SELECT setval('minikafka.topic_id', 940000) \gset
 
 -- Tables with the names of a segment that is gone, and of those to come: their
--- rows are not read, and nobody is hindered
+-- rows are not read, and no session waits
 SET ROLE regress_owner;
 SELECT minikafka.create_topic('forged', 1, cleanup_policy => 'compact', segment_records => 2);
 SELECT minikafka.send('forged', 'v' || i, 'k') FROM generate_series(0, 4) i;
@@ -85,7 +85,7 @@ SELECT count(*) FROM minikafka.fetch('hung', 0, 0);
 SELECT * FROM minikafka.check_topic('hung');
 
 -- What is attached and is no segment is reported, and in the way of the next
--- one: the sender that needs it is told, and nobody before
+-- one: the sender that needs it is told, and none before it
 CREATE TABLE regress_owner.rest PARTITION OF minikafka_data.p940003_0 DEFAULT;
 SELECT * FROM minikafka.check_topic('hung');
 SELECT minikafka.send('hung', 'v4');
@@ -143,7 +143,7 @@ BEGIN
 END $$;
 SELECT minikafka.drop_topic('guarded');
 
--- Writes fire no triggers.  So where somebody has a row trigger, they are
+-- Writes fire no triggers.  So where a table has a row trigger, they are
 -- refused: on a segment, on the tables above, by a constraint
 SELECT minikafka.create_topic('watched', 1, segment_records => 4);
 SELECT minikafka.send('watched', 'v' || i, 'k') FROM generate_series(0, 3) i;

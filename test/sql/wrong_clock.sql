@@ -21,7 +21,7 @@ CALL minikafka.expire('clock');
 CALL minikafka.maintain();
 SELECT * FROM minikafka.offsets('clock', 0);
 SELECT * FROM minikafka.check_topic('clock');
--- and how old what is unread is, nobody knows
+-- and the age of what is unread is not known
 SELECT partition, lag, time_lag FROM minikafka.lag('clock', 'clock');
 SELECT partition, time_lag IS NULL AS unknown FROM minikafka.consumer_lag WHERE group_id = 'clock';
 RESET minikafka.clock_offset;

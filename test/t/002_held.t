@@ -1,5 +1,5 @@
-# Commits held open after their records were sequenced, by a synchronous
-# standby that nobody is: others go on behind them, and readers stop before.
+# Commits held open after their records were sequenced: other sessions go on
+# behind them, and readers stop before.
 
 use strict;
 use warnings FATAL => 'all';
@@ -69,7 +69,7 @@ is(sqlstate($node, q{SELECT minikafka.commit_offset('g', 't', 0, 2)}),
 sql(q{SELECT minikafka.commit_offset('g', 't', 0, 1)});
 is( sql(q{SELECT end_offset, committed_offset, lag, time_lag
 		FROM minikafka.lag('g', 't') WHERE partition = 0}),
-	'1|1|0|00:00:00', 'who has read up to it has no lag');
+	'1|1|0|00:00:00', 'a group that has read up to it has no lag');
 is( sql(q{SELECT minikafka.offset_for_time('t', 0, '-infinity'),
 		minikafka.offset_for_time('t', 0, (SELECT max(ts)
 			FROM minikafka_topics.t WHERE partition = 0))}),
@@ -85,7 +85,7 @@ is(locks(), '', 'no lock is left');
 
 # ---------------------------------------------------------------------------
 # Several, each of several records, with committed ones between, over a segment
-# boundary.  None of the held ones makes a segment: who needs one that is being
+# boundary.  None of the held ones makes a segment: a session that needs one that is being
 # made has to wait.
 
 sql(q{SELECT minikafka.create_topic('r', 1, segment_records => 16)});

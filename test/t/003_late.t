@@ -60,14 +60,14 @@ finish_ok($client, 'it committed');
 my $fails = q{SET LOCAL late.fail = 1; SELECT minikafka.send('t', 'failed')
 	FROM generate_series(1, 3)};
 
-# with nobody behind, the numbers are used again
+# with no session behind, the numbers are used again
 is(sqlstate($node, "LOAD '$late'; BEGIN; $fails; COMMIT"),
 	'40001', 'it failed');
 sql(q{SELECT minikafka.send('t', 'b')});
 is(values_from('t', 0), '0:a 1:b', 'the numbers are used again');
 is(problems($node, 't'), '', 'the topic is sound');
 
-# with somebody behind who commits first, a hole
+# with a session behind that commits first, a hole
 $gate->query_safe('SELECT pg_advisory_lock(1)');
 $client = start_gated($node, $fails);
 sql(q{SELECT minikafka.send('t', 'c')});
@@ -88,7 +88,7 @@ is( sql(q{SELECT lag FROM minikafka.lag('g', 't')}),
 sql(q{SELECT minikafka.send('t', 'e')});
 is(values_from('t', 5), '5:c 6:d 7:e', 'sending goes on');
 
-# somebody behind who is still open when it fails takes no part in it
+# a session behind that is still open when it fails takes no part in it
 $gate->query_safe('SELECT pg_advisory_lock(1)');
 $client = start_gated($node, $fails);
 my $second = start_gated($node, q{SELECT minikafka.send('t', 'f')});

@@ -94,7 +94,7 @@ $open->quit;
 $long->quit;
 
 # ---------------------------------------------------------------------------
-# Who makes a segment and fails leaves nothing
+# A session that makes a segment and fails leaves nothing
 
 sql(q{SELECT minikafka.create_topic('f', 1, segment_records => 10)});
 my $late = library('late');

@@ -51,7 +51,7 @@ is( sqlstate($node, q{SELECT minikafka.drop_topic('t')}),
 	'00000', 'it can be dropped');
 
 # ---------------------------------------------------------------------------
-# As many segments, which nobody counts when they are made
+# As many segments, which are not counted when they are made
 
 $most = int(($room - 10 - 2 * $not_null) / (9 + $not_null));
 sql(q{SELECT minikafka.create_topic('s', 1, segment_records => 1)});

@@ -1,4 +1,4 @@
-# Who is removed from a group, and when: a member at work in an open transaction
+# Which member is removed from a group, and when: a member at work in an open transaction
 # stays up to its max poll interval; one whose client or backend is gone stays
 # for its session timeout.  Times are those of minikafka.clock_offset, in
 # seconds; the timeouts are so long that those of the machine do not matter.
@@ -57,7 +57,7 @@ my $poll = q{INSERT INTO effects SELECT partition, "offset"
 	FROM minikafka.poll('g', '%1$s')};
 my $work = qq{$poll; SELECT FROM minikafka.commit('g', '%1\$s')};
 
-# Somebody whose own timeouts are as long as can be touches the group.
+# A member whose timeouts are as long as can be touches the group.
 my $other = new_session($node);
 my $other_joins = 0;
 
@@ -147,7 +147,7 @@ is( sql(q{SELECT count(*) FROM minikafka.assignment('g', 'other')}),
 	'2', 'the other has its partition');
 ask($other, sprintf $work, 'other');
 
-# A member that nobody has touched the group to remove finds out by itself.
+# A member that no other has removed finds out by itself.
 sub alone
 {
 	my ($timeout, $name, $end) = @_;
@@ -323,7 +323,7 @@ for my $end ('rolled back', 'disconnected', 'terminated', 'killed')
 	$ends{$end}->($c, $pid);
 	if ($end eq 'killed')
 	{
-		# the server restarts, and with it everybody's session
+		# the server restarts, and with it all sessions
 		eval { $_->quit } for $other, $a;
 		$node->poll_query_until('postgres',
 			"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)")

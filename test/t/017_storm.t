@@ -244,6 +244,6 @@ is(problems($node, 's8') . problems($node, 's4') . problems($node, 'out'),
 	'', 'the topics are sound');
 is(server_errors($node), '', 'no deadlock, no internal error');
 unlike(slurp_file($node->logfile), qr/duration: \d+/,
-	'nobody waited for long');
+	'no session waited for long');
 
 done_testing();

@@ -197,7 +197,7 @@ for my $protocol ('cooperative', 'eager')
 	}
 }
 
-# The other one dies: who waits notices, and the COMMIT makes the change.
+# The other one dies: the member that waits notices, and its COMMIT makes the change.
 for my $how ('poll', 'call')
 {
 	my $g     = "dead_$how";
@@ -325,7 +325,7 @@ for my $how ('poll', 'call')
 }
 
 # ---------------------------------------------------------------------------
-# Nobody waits for who waits
+# A member that waits blocks no session
 
 for my $how ('poll', 'call')
 {
@@ -371,7 +371,7 @@ is( sql(q{SELECT generation FROM minikafka.groups WHERE group_id = 'long'}),
 $_->quit for values %long;
 
 # ---------------------------------------------------------------------------
-# wait_for_records() holds no snapshot; nor does anybody else by now
+# wait_for_records() holds no snapshot; nor does any other session by now
 
 sql(q{SELECT minikafka.create_topic('snapshot', 1);
 	CREATE TABLE rows AS SELECT i FROM generate_series(1, 10000) i});

@@ -61,7 +61,7 @@ is(ask($looking, q{SELECT * FROM minikafka.assignment('g', 'a')}),
 is(ask($looking, q{SELECT * FROM minikafka.assignment('g', 'b')}),
 	't|1|f', 'assignment() of a static member');
 is(state_after($looking, q{SELECT * FROM minikafka.assignment('g', 'none')}),
-	'MK025', 'assignment() of nobody');
+	'MK025', 'assignment() of an unknown member');
 is(state_after($looking, q{SELECT * FROM minikafka.assignment('left', 'a')}),
 	'MK025', 'assignment() of one that has left');
 is( ask($looking, q{SELECT minikafka.committed('g', 't', 0),

@@ -89,7 +89,7 @@ for my $round (1 .. 4)
 		$node->kill9;
 		$load->{run}->finish;
 
-		# it is a process until somebody has asked how it ended, and its
+		# it is a process until its exit status is read, and its
 		# children end when they notice
 		for (1 .. 20 * $PostgreSQL::Test::Utils::timeout_default)
 		{
@@ -122,7 +122,7 @@ for my $round (1 .. 4)
 			FROM minikafka.groups}),
 		$generations, "$kind: the members are the same");
 	is(sql(q{SELECT count(*) FROM minikafka.group_members WHERE in_transaction}),
-		'0', "$kind: nobody is at work");
+		'0', "$kind: no session is at work");
 }
 
 # the same members, also such as never joined again, do the rest

@@ -66,7 +66,7 @@ sub cost
 
 ask($session, q{SELECT minikafka.join_group('g', '{t}', 'm')});
 
-# old rows are garbage that nobody removes from here on
+# old rows are garbage that is not removed from here on
 my $pin = new_session($node);
 ask($pin, 'BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM clock');
 

@@ -26,7 +26,7 @@ CREATE TABLE joined (group_id text, partition int, start bigint, at timestamptz)
 });
 
 # ---------------------------------------------------------------------------
-# Nobody sends
+# No session sends
 
 sub starts
 {
@@ -54,7 +54,7 @@ sql(q{SELECT minikafka.send('quiet', 'x', partition => 1)});
 ask($session, q{SELECT minikafka.join_group('never', '{quiet}', 'm',
 	auto_offset_reset => 'latest')});
 is(ask($session, q{SELECT partition, "offset" FROM minikafka.poll('never', 'm')}),
-	'1|6', 'nor is anything missed by who joins again before it polls');
+	'1|6', 'nor is anything missed by a member that joins again before it polls');
 ask($session, q{SELECT minikafka.leave_group('never', 'm')});
 sql(q{SELECT minikafka.send('quiet', 'x', partition => 0)});
 ask($session, q{SELECT minikafka.join_group('never', '{quiet}', 'n',
@@ -73,7 +73,7 @@ is( ask($session, q{SELECT FROM minikafka.poll('quiet', 'm');
 	"later|0|0\nquiet|2|0", 'a topic and a partition that are made later');
 
 # ---------------------------------------------------------------------------
-# A commit is in flight: a synchronous standby that nobody is holds it
+# A commit is in flight: it waits for a synchronous standby that does not exist
 
 $node->append_conf('postgresql.conf', "synchronous_standby_names = 'nobody'");
 $node->reload;

@@ -67,7 +67,7 @@ my $other = new_session($node);
 start_query($retry, qq{SELECT minikafka.append('lost', 0, NULL, 'p1', $one)});
 start_query($other, qq{SELECT minikafka.send('lost', 'p1', partition => 0, $one)});
 wait_waiting(2);
-is(records($node, 'lost', 0), '0:p0', 'it is not decided: nobody reads it');
+is(records($node, 'lost', 0), '0:p0', 'it is not decided: no reader sees it');
 release_commits($node);
 is(finish_query($retry), '2', 'a retry by append() waits, and has the original offset');
 is(finish_query($other), '0', 'and one by send()');

@@ -18,7 +18,7 @@ sub sql { return $node->safe_psql('postgres', $_[0]); }
 # Reads the partitions of a topic, whose offsets are dense, in turn, from the log
 # start on, until the load has ended; after "often" calls it goes back to the log
 # start, since there the records go.  jumps: how often an offset was not the next
-# one though nothing said so, or that there is no record of any time, which nobody
+# one though nothing said so, or that there is no record of any time, which no reader
 # may see; behind: how often it was told that its offset is below the log start;
 # conflicts: how often a standby had to stop it.
 sql(q{
@@ -225,7 +225,7 @@ is( sql(q{SELECT log_start_offset, end_offset, committed_offset, lag
 is( sql(q{SELECT count(*) FROM minikafka.fetch('lag', 0, 25)}),
 	5, 'and that can be read');
 is(sqlstate($node, q{SELECT * FROM minikafka.fetch('lag', 0, 5)}),
-	'MK001', 'who is behind is told');
+	'MK001', 'a consumer that is behind is told');
 
 # ---------------------------------------------------------------------------
 # 3,000 segments, more than one transaction can lock
@@ -252,6 +252,6 @@ is( sqlstate($node, q{SET minikafka.clock_offset = 7200;
 cmp_ok(segments('many'), '<=', 2, 'all are gone');
 is(sqlstate($node, q{SELECT minikafka.drop_topic('many')}),
 	'00000', 'then it can be dropped');
-is(server_errors($node), '', 'no error that nobody should see');
+is(server_errors($node), '', 'no internal error');
 
 done_testing();

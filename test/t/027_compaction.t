@@ -50,7 +50,7 @@ is( $latest,
 	digest(sprintf($latest_by_sql, 'c') . ' WHERE value IS NOT NULL'),
 	'latest() has the newest of each key');
 
-# Each time somebody has locked a record that is to go, here the last but one of a
+# Each time a session has locked a record that is to go, here the last but one of a
 # key whose newest is 290000, or of one whose newest is 245000: that is not among
 # those that there is room for at first.
 for (
@@ -296,7 +296,7 @@ for my $i (0 .. 2)
 	$node->safe_psql('postgres',
 		"CREATE TABLE state$i (state jsonb); COPY state$i FROM stdin;\n"
 		  . ($state // '') . "\n\\.\n");
-	# who met no tombstone of a key met nothing of it, or read the value before
+	# a reader that met no tombstone of a key met nothing of it, or read the value before
 	is( sql(qq{SELECT key, x.value, s.value FROM expected x
 			FULL JOIN (SELECT * FROM state$i, jsonb_each_text(state)) s USING (key)
 			WHERE x.value IS DISTINCT FROM s.value AND NOT x.value IS NULL}),
@@ -379,6 +379,6 @@ is(there(q{SELECT * FROM minikafka.check_topic('d')}), '', 'and sound');
 is( there(q{SET minikafka.clock_offset = 900000; CALL minikafka.expire('d')}),
 	12, 'retention goes on too');
 $new->stop;
-is(server_errors($node), '', 'no error that nobody should see');
+is(server_errors($node), '', 'no internal error');
 
 done_testing();

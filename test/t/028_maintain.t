@@ -1,4 +1,4 @@
-# maintain(), expire() and compact(): whose code runs as whom, broken topics, and
+# maintain(), expire() and compact(): which code runs as which role, broken topics, and
 # sessions that do it at once or are stopped.
 
 use strict;
@@ -41,7 +41,7 @@ CREATE ROLE owner;
 CREATE ROLE reader LOGIN;
 GRANT USAGE ON SCHEMA minikafka TO owner, reader;
 GRANT CREATE ON SCHEMA minikafka_topics TO owner;
--- so that he can make indexes
+-- so that the owner can make indexes
 GRANT CREATE ON SCHEMA minikafka_data TO owner;
 CREATE SCHEMA owner AUTHORIZATION owner;
 SET ROLE owner;
@@ -97,7 +97,7 @@ sql(q{SELECT count(minikafka.send('o', key => 'k' || i % 9, value => repeat('v',
 is(sql(q{CALL minikafka.compact('o')}), 3000, 'compact() again');
 is(problems($node, 'o'), '', 'the topic is sound');
 is( sql(q{SELECT DISTINCT who FROM owner.log WHERE who <> 'owner'}),
-	'', 'the owner\'s code ran as him only');
+	'', 'the owner\'s code ran as the owner only');
 is(sql(q{SELECT count(*) FROM owner.log WHERE restricted IS NOT NULL}),
 	0, 'and could do no more than such code may');
 unlike(maintain(7100), qr/WARNING/, 'maintain()');
@@ -105,7 +105,7 @@ unlike(maintain(7300), qr/WARNING/, 'maintain(), when all is old');
 is(sql(q{SELECT log_start_offset = end_offset FROM minikafka.partitions}),
 	't', 'it has expired');
 is( sql(q{SELECT DISTINCT who FROM owner.log WHERE who <> 'owner'}),
-	'', 'the owner\'s code ran as him only');
+	'', 'the owner\'s code ran as the owner only');
 
 # CLUSTER, of a segment whose rows are few: its indexes are built again
 sql(q{SELECT minikafka.drop_topic('o')});
@@ -128,12 +128,12 @@ my $before = sql($pages);
 is(sql(q{CALL minikafka.compact('o')}), 3093, 'compact()');
 cmp_ok(sql($pages), '<', $before / 10, 'the segment is small');
 is(sql(q{SELECT DISTINCT who FROM owner.log}),
-	'owner', 'the owner\'s code has run, and as him');
+	'owner', 'the owner\'s code has run, and as the owner');
 is(sql(q{SELECT count(*) FROM owner.log WHERE restricted IS NOT NULL}),
 	0, 'and could do no more than such code may');
 is( sql(qq{SET enable_seqscan = off; SELECT count(*) FROM minikafka_data.p${o}_0_0
 		WHERE owner.code(value) = 300}),
-	'6', 'his index is as it should be');
+	'6', 'the owner\'s index is as it should be');
 is(problems($node, 'o'), '', 'the topic is sound');
 
 # code that fails stops nothing else
@@ -271,7 +271,7 @@ for my $t (1 .. 6)
 				WHERE r.key = latest.key AND r.partition = latest.partition)}),
 		0, 'latest() has the newest');
 }
-is(server_errors($node), '', 'no error that nobody should see');
+is(server_errors($node), '', 'no internal error');
 is( sql(q{SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'}),
 	0, 'no lock is left');
 

@@ -382,7 +382,7 @@ for my $round (1 .. 8)
 }
 run_pass();
 unlike(logged(), qr/(?:ERROR|FATAL):(?!  database \S+ does not exist)/,
-	'nobody minds');
+	'nothing else happens');
 
 # A pass that takes long makes way.  The owner's index makes it slow.
 {
@@ -459,7 +459,7 @@ is(logged(), '', 'quiet all the time');
 }
 
 # ---------------------------------------------------------------------------
-# Settings of the database and of the role, and a standby that nobody is, do not
+# Settings of the database and of the role, and a standby that does not exist, do not
 # disturb it
 
 conf('minikafka.database', 'Upper');
@@ -669,7 +669,7 @@ is(left('postgres', $plain), $done, 'no preload: maintain() does it');
 	start_query($client,
 		q{SELECT value FROM minikafka.poll_text('w', 'm', max_wait => '1 hour')});
 	sql(q{SELECT minikafka.send('old', 'waited for')}, 'postgres', $plain);
-	is(finish_query($client), 'waited for', 'no preload: who waits finds it');
+	is(finish_query($client), 'waited for', 'no preload: a member that waits finds it');
 	$client->quit;
 }
 for my $how ('session_preload_libraries', 'local_preload_libraries')

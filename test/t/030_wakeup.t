@@ -155,8 +155,8 @@ sub send_to
 	return;
 }
 
-# Records, each in a transaction of its own; one who is woken has gone to sleep
-# again by the next
+# Records, each in a transaction of its own; a session that is woken sleeps again
+# by the next
 my $send_each = q{
 CREATE PROCEDURE send_each(topic text, part int, n int) LANGUAGE plpgsql AS $$
 BEGIN
@@ -193,7 +193,7 @@ for my $how ('poll', 'call')
 			return;
 		});
 
-	# nobody wakes it for what comes to nothing
+	# it is not woken for what comes to nothing
 	start_wait($client, $how, $g, 'm');
 	ask($sender, "BEGIN; SELECT minikafka.send('$g', 'undone'); ROLLBACK");
 	is(is_waiting($client), 't', "$how: nothing for a rolled back record");
@@ -311,8 +311,7 @@ for my $how ('poll', 'call')
 
 # ---------------------------------------------------------------------------
 # A wake-up that comes while the member's own look is being committed: the
-# latch is used there too.  The commit writes a heartbeat, and waits for a
-# standby that nobody is.
+# latch is used there too.  The commit writes a heartbeat, and is held.
 
 {
 	my $client = client();
@@ -459,7 +458,7 @@ for my $how ('poll', 'call')
 		sub {
 			my ($round) = @_;
 
-			# the one before has gone, and the partition is nobody's
+			# the one before has gone, and the partition has no owner
 			join_group($one, $g, "dead$round", q{, session_timeout => '10 min'});
 			join_group($two, $g, 'gets', q{, session_timeout => '10 h',
 				max_poll_interval => '10 h'});
@@ -477,7 +476,7 @@ for my $how ('poll', 'call')
 			return;
 		});
 
-	# nobody does anything: the one that waits finds out
+	# no session commits anything: the member that waits finds out
 	$g = "unheard_$how";
 	create_topic($g);
 	join_group($one, $g, 'dead', q{, session_timeout => '1 s'});
@@ -657,7 +656,7 @@ END $$});
 }
 
 # ---------------------------------------------------------------------------
-# Whom nobody wakes.  What wakes a process that sleeps counts as a voluntary
+# Sessions that are not woken.  What wakes a process that sleeps counts as a voluntary
 # context switch of it.
 
 sub switches
@@ -754,7 +753,7 @@ SKIP:
 		}
 	}
 
-	# who listens to many is woken by all: so this is how that would look
+	# a member that listens to many partitions is woken by all: so would it look
 	create_topic('all', 100);
 	join_group($client, 'all', 'm');
 	start_wait($client, 'poll', 'all', 'm');
@@ -909,7 +908,7 @@ sub check_slots
 	return;
 }
 
-# One who waits is woken.
+# A member that waits is woken.
 sub check_wait
 {
 	my ($name) = @_;
@@ -993,7 +992,7 @@ check_wait('after');
 }
 check_slots('statement_timeout');
 
-# kill -9 of one who waits: the server starts again
+# kill -9 of one that waits: the server starts again
 {
 	my @clients = small_waits();
 
@@ -1006,7 +1005,7 @@ check_slots('statement_timeout');
 	check_wait('kill -9 of one');
 }
 
-# kill -9 of the postmaster: who waits does not stay behind
+# kill -9 of the postmaster: a session that waits does not stay behind
 {
 	my @clients = small_waits();
 

@@ -26,7 +26,7 @@ SELECT minikafka.send_many('compacted', array_agg('v' || i), array_agg('k' || i)
 FROM generate_series(1, 1250) i;
 SELECT minikafka.send_many('expiring', array_agg('v' || i), array_agg('k' || i))
 FROM generate_series(1, 1250) i;
--- a group that nobody has used for long, but for a commit just now
+-- a group that was not used for long, but for a commit just now
 SET minikafka.clock_offset = -2000000;
 SELECT minikafka.join_group('group', '{compacted}', 'a');
 SELECT minikafka.leave_group('group', 'a');

@@ -126,5 +126,5 @@ is(sql($rows), '6', 'and all but the newest afterwards');
 is(sql(q{SELECT minikafka.committed('plain', 't', 0)}), '6', 'which counts');
 
 $_->quit for $old, $gate;
-is(server_errors($node), '', 'no error that nobody should see');
+is(server_errors($node), '', 'no internal error');
 done_testing();

@@ -127,7 +127,7 @@ on($old, $_)
   q{SELECT minikafka.inbox_accept('mailer', 'e2')},
   q{CALL minikafka.maintain()};
 
-# the switch: nobody writes on the old one any more; maintenance does not wait for
+# the switch: no session writes on the old one any more; maintenance does not wait for
 # its WAL, so have that written
 on($old, q{SELECT pg_logical_emit_message(true, 'switch', '')});
 $old->wait_for_catchup('copy');

@@ -129,5 +129,5 @@ is($missing, 0, 'nothing was missing below the end');
 is(end_there('load'), '6400 6400', 'all is there in the end');
 
 $_->quit for $session, $gate, $old, $unrelated;
-is(server_errors($node), '', 'no error that nobody should see');
+is(server_errors($node), '', 'no internal error');
 done_testing();

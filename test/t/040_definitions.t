@@ -1,4 +1,4 @@
-# No definition that an owner gives to the tables of a topic hurts anybody.
+# No definition that an owner gives to the tables of a topic hurts another role.
 #
 # The list at the end of this file goes through the grammar of ALTER TABLE,
 # ALTER INDEX and what else defines something on a table.  Each form is run on a
@@ -472,7 +472,7 @@ sub outcome
 	return $result;
 }
 
-# What a client may get: not an internal error, nor one of DDL that is not his.
+# What a client may get: not an internal error, nor one of DDL that is not its own.
 my $CLEAN = qr/^(?:00000|55000|23502|23514|23505|23P01|54000|0A000|42501|42704|22012|P0001|MK001|MK025)$/;
 
 # What must not be, whatever the form is; '' if all is well.

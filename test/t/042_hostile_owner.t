@@ -1,5 +1,5 @@
 # What an owner, or a role that may create tables, cannot do to others: stop them
-# with code of his that does not end, or forge records with tables that bear the
+# with code that does not end, or forge records with tables that bear the
 # names of segments.  What makes a topic fail later is reported before.
 
 use strict;
@@ -82,17 +82,17 @@ RESET ROLE;
 SELECT minikafka.send('z', 'v');
 });
 
-# senders do not make the next segments ahead where that runs his code
+# senders do not make the next segments ahead where that runs the owner's code
 sql("SELECT minikafka.send('$_', 'v')") for 'check', 'index';
 
 my $holder = new_session($node);
 ask($holder, 'SELECT pg_advisory_lock(4711)');
 
-# Whether a session runs his code
+# Whether a session runs the owner's code
 my $waiting = q{SELECT count(*) = 1 FROM pg_stat_activity
 	WHERE wait_event = 'PgSleep'};
 
-# maintenance wants to make his next segments, and to expire what is old of all
+# maintenance wants to make the owner's next segments, and to expire what is old of all
 sql(q{SELECT count(minikafka.send('z', 'v')) FROM generate_series(1, 3)});
 my $said = maintain('SET minikafka.clock_offset = 7200;');
 like($said, qr/WARNING:.*topic "$_"/, "it warns about topic $_")
@@ -100,14 +100,14 @@ like($said, qr/WARNING:.*topic "$_"/, "it warns about topic $_")
 is( sql(q{SELECT log_start_offset FROM minikafka.offsets('z', 0)}),
 	'4', 'another topic is maintained');
 
-# a sender of his topic fails; others go on while it waits
+# a sender to the owner's topic fails; others go on while it waits
 my $sender = start_psql($node, 'SET ROLE client', q{SELECT minikafka.send('index', 'v')});
 $node->poll_query_until('postgres', $waiting)
   or die 'the sender does not run the code of the index';
 is(sqlstate($node, q{SET ROLE client; SELECT minikafka.send('z', 'v')}),
 	'00000', 'another topic takes records');
 is(sqlstate($node, q{SET ROLE client; SELECT minikafka.fetch('index', 0, 0)}),
-	'00000', 'his topic can be read');
+	'00000', 'the topic can be read');
 $sender->{run}->finish;
 like($sender->{err}, qr/55000: .*topic "index"/, 'the sender gets a clear error');
 
@@ -226,7 +226,7 @@ SELECT minikafka.send('$topic', 'v');
 }
 
 # ---------------------------------------------------------------------------
-# Default privileges: the owner's count for the topic's table, nobody's below
+# Default privileges: the owner's count for the topic's table, and none below
 
 sql(q{
 CREATE ROLE spy;
@@ -240,13 +240,13 @@ SELECT minikafka.create_topic('private', 1, segment_records => 2);
 } =~ s/ROLE postgres/'ROLE ' . sql('SELECT current_user')/er);
 sql(q{SELECT count(minikafka.send('private', 'v')) FROM generate_series(1, 9)});
 is( sqlstate($node, q{SET ROLE spy; SELECT minikafka.fetch_text('private', 0, 0)}),
-	'42501', 'what the superuser gives for his tables does not count');
+	'42501', 'what the superuser gives for tables of the superuser does not count');
 is( sqlstate($node, q{SET ROLE client; SELECT minikafka.fetch_text('private', 0, 0)}),
 	'00000', 'what the owner gives counts');
 is( sql(q{SELECT relid, grantee FROM pg_partition_tree('minikafka_topics.private')
 	JOIN pg_class c ON c.oid = relid, aclexplode(relacl) a
 	WHERE level > 0 AND grantee <> relowner}),
-	'', 'nobody has rights below the topic');
+	'', 'no role has rights below the topic');
 
 is(server_errors($node), '', 'no internal error');
 

@@ -18,7 +18,7 @@ my $node = new_node(
 	'log_min_error_statement = panic',
 	'log_parameter_max_length_on_error = 0');
 
-# What nobody may see: as text, as a number, and as bytes.
+# What no message may show: as text, as a number, and as bytes.
 my $text   = 'sekret7251';
 my $number = '7251887251887251';
 my $bytes  = '72518872';

@@ -146,6 +146,6 @@ like($err, qr/WARNING: .*group "billing" belongs to role "billing", which does n
 	'a role that is gone');
 like($err, qr/It is named by 1 other /, 'and all that it had');
 is(told('postgres', 'shop', q{SELECT minikafka.poll('billing', 'm')}),
-	'42501', 'nobody has it');
+	'42501', 'no role has it');
 
 done_testing();

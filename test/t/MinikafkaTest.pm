@@ -461,8 +461,8 @@ sub problems
 		WHERE severity <> 'warning'");
 }
 
-# The lines of the node's log about errors that nobody should ever see: internal
-# ones, deadlocks, crashes.  Needs log_error_verbosity = verbose.
+# The lines of the node's log about errors that are always wrong: internal ones,
+# deadlocks, crashes.  Needs log_error_verbosity = verbose.
 sub server_errors
 {
 	my ($node) = @_;

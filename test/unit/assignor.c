@@ -35,7 +35,7 @@ ok(bool passed, const char *what)
 }
 
 /* ---------------------------------------------------------------------------
- * A group: members, topics, and who has which partition
+ * A group: members, topics, and which member has which partition
  */
 
 #define MAX_NAME 32
@@ -43,7 +43,7 @@ ok(bool passed, const char *what)
 typedef struct Group
 {
 	int ntopics;
-	char (*topic_names)[MAX_NAME]; /* NULL where nobody looks at them */
+	char (*topic_names)[MAX_NAME]; /* NULL where they are not used */
 	int *npartitions;
 	int total; /* partitions of all topics */
 	int nmembers;
@@ -264,8 +264,8 @@ static const Case cases[] = {
 
 	{"sticky: more members than partitions", STICKY, "t:2", "a:t b:t c:t", "",
 	 "a=tp0 b=tp1"},
-	{"sticky: who has one keeps it, though others come first", STICKY, "t:2",
-	 "a:t b:t c:t d:t", "d=tp0 c=tp1", "d=tp0 c=tp1"},
+	{"sticky: the owner keeps a partition, though others come first", STICKY,
+	 "t:2", "a:t b:t c:t d:t", "d=tp0 c=tp1", "d=tp0 c=tp1"},
 	{"range: more members than partitions", RANGE, "t:2", "a:t b:t c:t", "",
 	 "a=tp0 b=tp1"},
 	{"roundrobin: more members than partitions", ROUNDROBIN, "t:2",
@@ -274,9 +274,9 @@ static const Case cases[] = {
 	 "t1:1 t2:1", "a:t1,t2 b:t1,t2", "", "a=t1p0 b=t2p0"},
 	{"static members come first, by their instance", ROUNDROBIN, "t:4",
 	 "a:t b:t z/i1:t y/i2:t", "", "z=tp0 y=tp1 a=tp2 b=tp3"},
-	{"sticky: what nobody subscribes to any more is free", STICKY, "t1:2 t2:2",
+	{"sticky: a topic without subscribers is free", STICKY, "t1:2 t2:2",
 	 "a:t1 b:t1", "a=t1p0,t2p0 b=t1p1,t2p1", "a=t1p0 b=t1p1"},
-	{"sticky: who does not subscribe to it any more gives it away", STICKY,
+	{"sticky: a member that no longer subscribes gives it away", STICKY,
 	 "t1:2 t2:2", "a:t1 b:t1,t2", "a=t1p0,t2p0 b=t1p1,t2p1",
 	 "a=t1p0,t1p1 b=t2p0,t2p1"},
 };
@@ -495,7 +495,7 @@ check_valid(const Group *g)
 		for (int p = 0; p < g->npartitions[t]; p++, i++)
 		{
 			if (!anybody && g->owners[i] != -1)
-				return "what nobody subscribes to has an owner";
+				return "a topic without subscribers has an owner";
 			if (!anybody)
 				continue;
 			if (g->owners[i] < 0 || g->owners[i] >= g->nmembers)
@@ -600,7 +600,7 @@ compare_downwards(const void *a, const void *b)
 
 /*
  * Equal subscriptions: how many partitions can stay where they were.  Each
- * member has a share, some one more; those shares go to who has had the most.
+ * member has a share, some one more; those shares go to the members that have had the most.
  */
 static int
 most_kept(const Group *g, const int *before)
@@ -908,7 +908,7 @@ test_nothing(MkAssignor assignor)
 
 /*
  * 1000 members and 10000 partitions, which a few of them have had, subscribed
- * or not.  The time is printed, for who looks at it.  Then a tenth of the
+ * or not.  The time is printed, for readers of the output.  Then a tenth of the
  * members leaves, and the rest is assigned again.
  */
 static void
