@@ -76,6 +76,7 @@ mk_all_subscribe_alike(const MkAssign *a)
 	return true;
 }
 
+/* See mk_assign, for this and the next. */
 static void
 mk_assign_range(MkAssign *a)
 {
@@ -249,6 +250,7 @@ typedef struct MkSubscribers
 	int *members;
 } MkSubscribers;
 
+/* Finds the subscribers of each topic, in scratch memory. */
 static MkSubscribers
 mk_sticky_subscribers(const MkAssign *a)
 {

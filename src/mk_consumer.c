@@ -227,6 +227,7 @@ static const MkDeferredKind mk_deferred_kind = {
 	.discard = mk_deferred_discard,
 };
 
+/* The transaction's deferred action about the partition, or NULL. */
 static const MkDeferredProgress *
 mk_deferred_find(const char *group_id, int32 topic_id, int32 partition)
 {
@@ -342,6 +343,7 @@ mk_check_offset(const MkTopic *topic, int32 partition, int64 next_offset)
 /* As in Kafka, commits of plain consumers have generation -1. */
 #define MK_NO_GENERATION (-1)
 
+/* commit_offset() without a member */
 static void
 mk_commit_plain(const MkCommit *c)
 {
@@ -417,6 +419,7 @@ mk_not_assigned(const MkGroup *group, const MkMember *member,
 			 errhint("minikafka.assignment() shows the member's partitions.")));
 }
 
+/* commit_offset() of a member */
 static void
 mk_commit_member(const MkCommit *c)
 {

@@ -57,6 +57,7 @@ mk_group_change_lets_go(const MkGroupChange *change)
 		change->kind == MK_CHANGE_LET_GO_COMMITTED;
 }
 
+/* Whether this member has the partition and is to lose it. */
 static bool
 mk_is_moving(const MkAssignment *a, int32 member_no)
 {
@@ -312,6 +313,10 @@ mk_update_entry(MkGroup *g, const char *member_id)
 	return m;
 }
 
+/*
+ * A member joins: the first one sets the group's settings; a former incarnation
+ * ends; the new one gets a number, a row and a heartbeat.
+ */
 static void
 mk_update_join(MkUpdate *u, const MkJoin *join)
 {
@@ -393,6 +398,7 @@ mk_update_leave(MkUpdate *u, const MkGroupChange *change)
  * All changes
  */
 
+/* For qsort(): later times come first. */
 static int
 mk_newest_first(const void *a, const void *b)
 {

@@ -96,6 +96,7 @@ mk_unknown_name(const char *name)
 	elog(ERROR, "unknown name \"%s\" in the catalog", name);
 }
 
+/* The columns that hold names of settings. */
 static MkAssignor
 mk_assignor_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 {
@@ -140,6 +141,7 @@ mk_removed_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 	return removed;
 }
 
+/* Reading the columns of a row into the struct, for each table. */
 static void
 mk_group_read(const MkRows *rows, HeapTuple tuple, MkGroup *g)
 {
@@ -279,6 +281,7 @@ mk_assignment_read(const MkRows *rows, HeapTuple tuple, MkAssignment *a)
 	a->tid = tuple->t_self;
 }
 
+/* Reading the rows that belong to a group. */
 static void
 mk_group_read_members(MkGroup *g, Snapshot snapshot)
 {

@@ -117,6 +117,7 @@ static const MkDeferredKind mk_group_kind = {
 	.discard = mk_group_discard,
 };
 
+/* The transaction's deferred action about the group, NULL if there is none. */
 static const MkDeferredGroup *
 mk_group_find_deferred(const char *group_id)
 {

@@ -22,6 +22,10 @@ typedef struct MkCleanProgress
 	bool more;
 } MkCleanProgress;
 
+/* ---------------------------------------------------------------------------
+ * Steps
+ */
+
 static void
 mk_do_group(void *arg)
 {
@@ -74,11 +78,16 @@ mk_do_heartbeats(void *arg)
 	}
 }
 
+/* Warns about owners and grantees that are not roles. */
 static void
 mk_do_roles(void *arg)
 {
 	mk_role_warn(mk_inbox_look(mk_producer_rows_look(mk_membership_look(NIL))));
 }
+
+/* ---------------------------------------------------------------------------
+ * Lists of what to go through, one step for each
+ */
 
 static List *
 mk_list_progress(void)
@@ -92,6 +101,7 @@ mk_list_producers(void)
 	return mk_producer_rows_ids(NULL);
 }
 
+/* What a step does, for reports; in memory that outlives the step. */
 static const char *
 mk_group_activity(const MkSteps *steps, const char *group_id)
 {
@@ -101,6 +111,10 @@ mk_group_activity(const MkSteps *steps, const char *group_id)
 	MemoryContextSwitchTo(old);
 	return activity;
 }
+
+/* ---------------------------------------------------------------------------
+ * All of it
+ */
 
 void
 mk_maintenance_state(const MkSteps *steps)

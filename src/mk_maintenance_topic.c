@@ -77,6 +77,7 @@ struct MkTopicWork
 	bool more; /* there is more to do of the same */
 };
 
+/* The MkStep of all steps here */
 static void
 mk_work_do_step(void *arg)
 {
@@ -85,6 +86,7 @@ mk_work_do_step(void *arg)
 	w->step(w);
 }
 
+/* Sets the next step, and clears the results of the last one. */
 static void
 mk_work_set_step(MkTopicWork *w, MkTopicStep step)
 {

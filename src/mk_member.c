@@ -29,6 +29,7 @@
  * Finding
  */
 
+/* A timeout as text */
 static const char *
 mk_seconds(int64 microseconds)
 {

@@ -82,6 +82,7 @@ typedef struct MkLook
 	int64 bytes;
 } MkLook;
 
+/* For qsort(): by turn, then by topic and partition. */
 static int
 mk_source_compare(const void *a, const void *b)
 {

@@ -193,6 +193,7 @@ typedef struct MkLastCommit
 	TimestampTz at;
 } MkLastCommit;
 
+/* Looks at the newest row of a partition. */
 static void
 mk_progress_take_commit(int32 topic_id, int32 partition, void *arg)
 {

@@ -35,7 +35,7 @@ mk_subscribes_to(const MkMember *member, const char *topic)
 }
 
 static bool
-mk_anybody_subscribes_to(const MkGroup *g, const char *topic)
+mk_any_member_subscribes_to(const MkGroup *g, const char *topic)
 {
 	for (int i = 0; i < g->nmembers; i++)
 		if (g->members[i].removed == MK_REMOVED_NOT &&
@@ -85,7 +85,8 @@ mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
 	{
 		MkTopic *topic = mk_membership_topic(&g->topics[i]);
 
-		if (topic == NULL || !mk_anybody_subscribes_to(g, NameStr(topic->name)))
+		if (topic == NULL ||
+			!mk_any_member_subscribes_to(g, NameStr(topic->name)))
 			return true;
 	}
 

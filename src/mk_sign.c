@@ -44,6 +44,7 @@ static HTAB *mk_signs = NULL;
 /* how many are too many */
 static long mk_signs_many = MK_SIGNS_KEPT;
 
+/* The session's sign of this kind, NULL if there is none. */
 static MkSign *
 mk_sign_find(int32 member_no, bool polled)
 {
@@ -80,6 +81,7 @@ mk_signs_trim(TimestampTz now)
 	mk_signs_many = Max(MK_SIGNS_KEPT, 2 * hash_get_num_entries(mk_signs));
 }
 
+/* An entry for a sign that the session has not given yet. */
 static MkSign *
 mk_sign_make(int32 member_no, bool polled, TimestampTz now)
 {

@@ -66,6 +66,7 @@ mk_step_may_fail(int sqlstate)
 	return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
 }
 
+/* Reports the error of a step of a pass. */
 static void
 mk_step_failed(const ErrorData *error, const char *what)
 {
@@ -82,6 +83,7 @@ mk_step_failed(const ErrorData *error, const char *what)
 		 error->hint != NULL ? errhint("%s", error->hint) : 0));
 }
 
+/* See mk_step_run and mk_step_run_async. */
 static bool
 mk_step_do(const MkSteps *steps, MkStep step, void *arg, const char *what,
 		   bool asynchronous)

@@ -11,7 +11,7 @@
 typedef struct MkSteps
 {
 	bool is_pass; /* over everything: goes on after errors, never waits long */
-	void (*report)(const char *activity); /* NULL: nobody wants to know */
+	void (*report)(const char *activity); /* or NULL */
 	MemoryContext context; /* of what outlives a step */
 } MkSteps;
 
