@@ -214,7 +214,7 @@ mk_api_most(FunctionCallInfo fcinfo, int arg, const char *name)
 {
 	int32 value = mk_api_int32(fcinfo, arg, name);
 
-	mk_topic_check_number(name, value, 1, PG_INT32_MAX);
+	mk_option_check_number(name, value, 1, PG_INT32_MAX);
 	return value;
 }
 
@@ -231,7 +231,7 @@ mk_fetch(FunctionCallInfo fcinfo, MkForm form)
 	f.topic = mk_api_topic(fcinfo, 0, ACL_SELECT);
 	f.partition = mk_api_partition(fcinfo, 1, f.topic);
 	start = mk_api_int64(fcinfo, 2, "start_offset");
-	mk_topic_check_number("start_offset", start, 0, PG_INT64_MAX);
+	mk_option_check_number("start_offset", start, 0, PG_INT64_MAX);
 	max_records = mk_api_most(fcinfo, 3, "max_records");
 	max_bytes = mk_api_most(fcinfo, 4, "max_bytes");
 

@@ -24,6 +24,7 @@
 #include "mk_poll.h"
 #include "mk_progress.h"
 #include "mk_topic.h"
+#include "mk_topic_admin.h"
 #include "mk_try.h"
 #include "mk_xact.h"
 

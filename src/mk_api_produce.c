@@ -102,12 +102,12 @@ mk_get_numbering(FunctionCallInfo fcinfo, int first, MkNumbering *numbering)
 	}
 	numbering->producer = mk_api_id(fcinfo, first, "producer");
 	numbering->sequence = mk_api_int64(fcinfo, first + 1, "sequence");
-	mk_topic_check_number("sequence", numbering->sequence, 0, PG_INT64_MAX);
+	mk_option_check_number("sequence", numbering->sequence, 0, PG_INT64_MAX);
 	numbering->has_epoch = !PG_ARGISNULL(first + 2);
 	if (numbering->has_epoch)
 	{
 		numbering->epoch = PG_GETARG_INT32(first + 2);
-		mk_topic_check_number("epoch", numbering->epoch, 0, PG_INT32_MAX);
+		mk_option_check_number("epoch", numbering->epoch, 0, PG_INT32_MAX);
 	}
 	return true;
 }

@@ -27,8 +27,8 @@
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
 
+#include "mk_array.h"
 #include "mk_catalog.h"
-#include "mk_clock.h"
 #include "mk_lock.h"
 #include "mk_record.h"
 #include "mk_rows.h"
@@ -54,24 +54,10 @@ enum
 
 enum
 {
-	Anum_compaction_topic_id = 1,
-	Anum_compaction_partition,
-	Anum_compaction_offset,
-	Anum_compaction_at,
-	Anum_compaction_records,
-	Anum_compaction_tombstones,
-	Natts_compaction = Anum_compaction_tombstones
-};
-
-enum
-{
 	Anum_settled_topic_id = 1,
 	Anum_settled_partition,
 	Natts_settled = Anum_settled_partition
 };
-
-/* Where a topic has none of its own */
-#define MK_DEFAULT_DELETE_RETENTION USECS_PER_DAY
 
 static HTAB *mk_topics = NULL;
 static uint64 mk_generation = 1;
@@ -161,58 +147,6 @@ mk_topic_scan(MkRows *rows, Oid relid)
 	return mk_rows_next(rows, ForwardScanDirection);
 }
 
-static int64
-mk_topic_interval(const MkRows *rows, HeapTuple tuple, MkTopicColumn column,
-				  int64 otherwise)
-{
-	bool isnull;
-	Datum value = mk_rows_nullable(rows, tuple, column, &isnull);
-
-	return isnull ? otherwise : mk_clock_interval(DatumGetIntervalP(value));
-}
-
-/* Reads what a topic's row says. */
-static void
-mk_topic_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
-{
-	char *policy = TextDatumGetCString(
-		mk_rows_column(rows, tuple, MK_COLUMN_CLEANUP_POLICY));
-	char *partitioner =
-		TextDatumGetCString(mk_rows_column(rows, tuple, MK_COLUMN_PARTITIONER));
-	char *format = TextDatumGetCString(
-		mk_rows_column(rows, tuple, MK_COLUMN_VALUE_FORMAT));
-	bool isnull;
-	Datum bytes;
-
-	topic->topic_id =
-		DatumGetInt32(mk_rows_column(rows, tuple, MK_COLUMN_TOPIC_ID));
-	topic->npartitions =
-		DatumGetInt32(mk_rows_column(rows, tuple, MK_COLUMN_PARTITIONS));
-	topic->partitioner = strcmp(partitioner, "md5") == 0
-		? MK_PARTITIONER_MD5
-		: MK_PARTITIONER_MURMUR2;
-	topic->segment_records =
-		DatumGetInt64(mk_rows_column(rows, tuple, MK_COLUMN_SEGMENT_RECORDS));
-	topic->max_message_bytes =
-		DatumGetInt32(mk_rows_column(rows, tuple, MK_COLUMN_MAX_MESSAGE_BYTES));
-	topic->deletes = strstr(policy, "delete") != NULL;
-	topic->compacts = strstr(policy, "compact") != NULL;
-	topic->retention =
-		mk_topic_interval(rows, tuple, MK_COLUMN_RETENTION, MK_UNLIMITED);
-	bytes = mk_rows_nullable(rows, tuple, MK_COLUMN_RETENTION_BYTES, &isnull);
-	topic->retention_bytes = isnull ? MK_UNLIMITED : DatumGetInt64(bytes);
-	topic->delete_retention = mk_topic_interval(
-		rows, tuple, MK_COLUMN_DELETE_RETENTION, MK_DEFAULT_DELETE_RETENTION);
-	topic->min_compaction_lag =
-		mk_topic_interval(rows, tuple, MK_COLUMN_MIN_COMPACTION_LAG, -1);
-	topic->value_format = strcmp(format, "json") == 0 ? MK_VALUE_JSON
-		: strcmp(format, "text") == 0                 ? MK_VALUE_TEXT
-													  : MK_VALUE_BYTES;
-	pfree(policy);
-	pfree(partitioner);
-	pfree(format);
-}
-
 bool
 mk_catalog_is_not_null(Oid relid, AttrNumber column)
 {
@@ -269,7 +203,10 @@ mk_catalog_topic(Oid relid)
 	new.relid = relid;
 	tuple = mk_topic_scan(&rows, relid);
 	if (tuple != NULL)
-		mk_topic_read(&rows, tuple, &new);
+	{
+		new.topic_id = mk_rows_int32(&rows, tuple, MK_COLUMN_TOPIC_ID);
+		mk_option_read(&rows, tuple, &new);
+	}
 	mk_rows_end(&rows);
 	if (tuple == NULL || !mk_topic_read_table(&new))
 	{
@@ -325,16 +262,17 @@ mk_catalog_topic_by_id(int32 topic_id)
 	mk_rows_begin(&rows, MK_REL_TOPIC, MK_REL_TOPIC_PKEY, NULL, 1, &topic_id);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
-		relid = DatumGetObjectId(mk_rows_column(&rows, tuple, MK_COLUMN_REL));
+		relid = mk_rows_oid(&rows, tuple, MK_COLUMN_REL);
 	mk_rows_end(&rows);
 	return OidIsValid(relid) ? mk_catalog_topic(relid) : NULL;
 }
 
 void
-mk_catalog_topic_insert(Datum *values, bool *nulls)
+mk_catalog_topic_insert(MkTopicRow *row)
 {
-	mk_relation_insert(MK_REL_TOPIC, NULL, values, nulls);
-	CacheInvalidateRelcacheByRelid(DatumGetObjectId(values[MK_COLUMN_REL - 1]));
+	mk_rows_insert(MK_REL_TOPIC, NULL, row->values, row->nulls);
+	CacheInvalidateRelcacheByRelid(
+		DatumGetObjectId(row->values[MK_COLUMN_REL - 1]));
 }
 
 void
@@ -368,13 +306,11 @@ mk_catalog_topic_ids(void)
 void
 mk_catalog_topic_delete(int32 topic_id)
 {
-	mk_relation_delete_all(MK_REL_TOPIC, MK_REL_TOPIC_PKEY, 1, &topic_id);
-	mk_relation_delete_all(MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1,
-						   &topic_id);
-	mk_relation_delete_all(MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1, &topic_id);
-	mk_relation_delete_all(MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, 1,
-						   &topic_id);
-	mk_relation_delete_all(MK_REL_SETTLED, MK_REL_SETTLED_IDX, 1, &topic_id);
+	mk_rows_delete_all(MK_REL_TOPIC, MK_REL_TOPIC_PKEY, 1, &topic_id);
+	mk_rows_delete_all(MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1, &topic_id);
+	mk_rows_delete_all(MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, 1, &topic_id);
+	mk_rows_delete_all(MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, 1, &topic_id);
+	mk_rows_delete_all(MK_REL_SETTLED, MK_REL_SETTLED_IDX, 1, &topic_id);
 }
 
 /* ---------------------------------------------------------------------------
@@ -409,7 +345,7 @@ mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table)
 	values[Anum_partition_partition - 1] = Int32GetDatum(partition);
 	values[Anum_partition_log_start_offset - 1] = Int64GetDatum(0);
 	values[Anum_partition_rel - 1] = ObjectIdGetDatum(table);
-	mk_relation_insert(MK_REL_PARTITION, NULL, values, nulls);
+	mk_rows_insert(MK_REL_PARTITION, NULL, values, nulls);
 	mk_catalog_settle(topic, partition);
 }
 
@@ -435,7 +371,7 @@ mk_catalog_settle(const MkTopic *topic, int32 partition)
 
 	values[Anum_settled_topic_id - 1] = Int32GetDatum(topic->topic_id);
 	values[Anum_settled_partition - 1] = Int32GetDatum(partition);
-	mk_relation_insert(MK_REL_SETTLED, NULL, values, nulls);
+	mk_rows_insert(MK_REL_SETTLED, NULL, values, nulls);
 }
 
 Oid
@@ -449,8 +385,7 @@ mk_catalog_partition_table(const MkTopic *topic, int32 partition)
 					  partition);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
-		table =
-			DatumGetObjectId(mk_rows_column(&rows, tuple, Anum_partition_rel));
+		table = mk_rows_oid(&rows, tuple, Anum_partition_rel);
 	mk_rows_end(&rows);
 	return table;
 }
@@ -466,8 +401,8 @@ mk_catalog_log_start(const MkTopic *topic, int32 partition)
 					  partition);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
-		log_start = DatumGetInt64(
-			mk_rows_column(&rows, tuple, Anum_partition_log_start_offset));
+		log_start =
+			mk_rows_int64(&rows, tuple, Anum_partition_log_start_offset);
 	mk_rows_end(&rows);
 	return log_start;
 }
@@ -508,7 +443,7 @@ mk_catalog_segment_insert(const MkTopic *topic, int32 partition, int64 segment,
 	values[Anum_segment_segment - 1] = Int64GetDatum(segment);
 	values[Anum_segment_rel - 1] = ObjectIdGetDatum(table);
 	mk_catalog_changing(topic, partition);
-	mk_relation_insert(MK_REL_SEGMENT, NULL, values, nulls);
+	mk_rows_insert(MK_REL_SEGMENT, NULL, values, nulls);
 }
 
 int64
@@ -522,8 +457,7 @@ mk_catalog_newest_segment(const MkTopic *topic, int32 partition)
 					  partition);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
-		newest =
-			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
+		newest = mk_rows_int64(&rows, tuple, Anum_segment_segment);
 	mk_rows_end(&rows);
 	return newest;
 }
@@ -555,8 +489,7 @@ mk_catalog_next_segment(const MkTopic *topic, int32 partition, int64 segment)
 	mk_segment_rows(&rows, topic, partition, segment);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL)
-		next =
-			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
+		next = mk_rows_int64(&rows, tuple, Anum_segment_segment);
 	mk_rows_end(&rows);
 	return next;
 }
@@ -571,8 +504,7 @@ mk_segment_row(MkRows *rows, const MkTopic *topic, int32 partition,
 	mk_segment_rows(rows, topic, partition, segment);
 	tuple = mk_rows_next(rows, ForwardScanDirection);
 	return tuple != NULL &&
-			DatumGetInt64(mk_rows_column(rows, tuple, Anum_segment_segment)) ==
-				segment
+			mk_rows_int64(rows, tuple, Anum_segment_segment) == segment
 		? tuple
 		: NULL;
 }
@@ -585,8 +517,7 @@ mk_catalog_segment_table(const MkTopic *topic, int32 partition, int64 segment)
 	Oid table = InvalidOid;
 
 	if (tuple != NULL)
-		table =
-			DatumGetObjectId(mk_rows_column(&rows, tuple, Anum_segment_rel));
+		table = mk_rows_oid(&rows, tuple, Anum_segment_rel);
 	mk_rows_end(&rows);
 	return table;
 }
@@ -611,28 +542,22 @@ mk_catalog_segment_tables(const MkTopic *topic, int32 partition,
 {
 	MkRows rows;
 	HeapTuple tuple;
+	MemoryContext context = CurrentMemoryContext;
 	int n = 0;
-	int room = 16;
 
-	*segments = palloc(room * sizeof(int64));
+	*segments = mk_array_grow(context, NULL, 0, sizeof(int64));
 	if (tables != NULL)
-		*tables = palloc(room * sizeof(Oid));
+		*tables = mk_array_grow(context, NULL, 0, sizeof(Oid));
 	mk_partition_rows(&rows, MK_REL_SEGMENT, MK_REL_SEGMENT_PKEY, topic,
 					  partition);
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
-		if (n == room)
-		{
-			room *= 2;
-			*segments = repalloc(*segments, room * sizeof(int64));
-			if (tables != NULL)
-				*tables = repalloc(*tables, room * sizeof(Oid));
-		}
+		*segments = mk_array_grow(context, *segments, n, sizeof(int64));
 		if (tables != NULL)
-			(*tables)[n] = DatumGetObjectId(
-				mk_rows_column(&rows, tuple, Anum_segment_rel));
-		(*segments)[n++] =
-			DatumGetInt64(mk_rows_column(&rows, tuple, Anum_segment_segment));
+			*tables = mk_array_grow(context, *tables, n, sizeof(Oid));
+		if (tables != NULL)
+			(*tables)[n] = mk_rows_oid(&rows, tuple, Anum_segment_rel);
+		(*segments)[n++] = mk_rows_int64(&rows, tuple, Anum_segment_segment);
 	}
 	mk_rows_end(&rows);
 	return n;
@@ -642,122 +567,4 @@ int
 mk_catalog_segments(const MkTopic *topic, int32 partition, int64 **segments)
 {
 	return mk_catalog_segment_tables(topic, partition, segments, NULL);
-}
-
-/* ---------------------------------------------------------------------------
- * Compaction
- */
-
-static void
-mk_compaction_read(const MkRows *rows, HeapTuple tuple, MkCompacted *pass)
-{
-	pass->offset =
-		DatumGetInt64(mk_rows_column(rows, tuple, Anum_compaction_offset));
-	pass->at =
-		DatumGetTimestampTz(mk_rows_column(rows, tuple, Anum_compaction_at));
-	pass->records =
-		DatumGetInt64(mk_rows_column(rows, tuple, Anum_compaction_records));
-	pass->tombstones =
-		DatumGetInt64(mk_rows_column(rows, tuple, Anum_compaction_tombstones));
-}
-
-bool
-mk_catalog_compacted(const MkTopic *topic, int32 partition, MkCompacted *last)
-{
-	MkRows rows;
-	HeapTuple tuple;
-
-	memset(last, 0, sizeof(*last));
-	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
-					  partition);
-	tuple = mk_rows_next(&rows, BackwardScanDirection);
-	if (tuple != NULL)
-		mk_compaction_read(&rows, tuple, last);
-	mk_rows_end(&rows);
-	return tuple != NULL;
-}
-
-int64
-mk_catalog_compacted_before(const MkTopic *topic, int32 partition,
-							TimestampTz before)
-{
-	MkRows rows;
-	HeapTuple tuple;
-	MkCompacted pass;
-	int64 offset = 0;
-
-	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
-					  partition);
-	while (offset == 0 &&
-		   (tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL)
-	{
-		mk_compaction_read(&rows, tuple, &pass);
-		if (pass.at <= before)
-			offset = pass.offset;
-	}
-	mk_rows_end(&rows);
-	return offset;
-}
-
-void
-mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
-						 const MkCompacted *pass, int64 forget)
-{
-	Datum values[Natts_compaction];
-	bool nulls[Natts_compaction] = {0};
-	bool replace[Natts_compaction] = {0};
-	bool found = false;
-	MkRows rows;
-	HeapTuple tuple;
-
-	values[Anum_compaction_topic_id - 1] = Int32GetDatum(topic->topic_id);
-	values[Anum_compaction_partition - 1] = Int32GetDatum(partition);
-	values[Anum_compaction_offset - 1] = Int64GetDatum(pass->offset);
-	values[Anum_compaction_at - 1] = TimestampTzGetDatum(pass->at);
-	values[Anum_compaction_records - 1] = Int64GetDatum(pass->records);
-	values[Anum_compaction_tombstones - 1] = Int64GetDatum(pass->tombstones);
-	/* one that came no further: its tombstones are as old as they were */
-	replace[Anum_compaction_records - 1] = true;
-	replace[Anum_compaction_tombstones - 1] = true;
-
-	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
-					  partition);
-	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
-	{
-		MkCompacted before;
-
-		mk_compaction_read(&rows, tuple, &before);
-		if (before.offset == pass->offset)
-		{
-			mk_rows_modify(&rows, tuple, values, nulls, replace);
-			found = true;
-			break;
-		}
-		if (before.offset < Min(forget, pass->offset))
-			(void) mk_rows_discard(&rows, tuple);
-	}
-	mk_rows_end(&rows);
-	if (!found)
-		mk_relation_insert(MK_REL_COMPACTION, NULL, values, nulls);
-	CommandCounterIncrement();
-}
-
-void
-mk_catalog_compacted_forget(const MkTopic *topic, int32 partition, int64 tail)
-{
-	MkRows rows;
-	HeapTuple tuple;
-	MkCompacted pass;
-
-	mk_partition_rows(&rows, MK_REL_COMPACTION, MK_REL_COMPACTION_PKEY, topic,
-					  partition);
-	while ((tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL)
-	{
-		mk_compaction_read(&rows, tuple, &pass);
-		if (pass.offset <= tail)
-			break;
-		(void) mk_rows_discard(&rows, tuple);
-	}
-	mk_rows_end(&rows);
-	CommandCounterIncrement();
 }

@@ -10,56 +10,7 @@
 #include "datatype/timestamp.h"
 #include "nodes/pg_list.h"
 
-#include "mk_relation.h"
-
-typedef enum MkPartitioner
-{
-	MK_PARTITIONER_MURMUR2,
-	MK_PARTITIONER_MD5
-} MkPartitioner;
-
-/* What the values of a topic must be. */
-typedef enum MkValueFormat
-{
-	MK_VALUE_BYTES,
-	MK_VALUE_TEXT,
-	MK_VALUE_JSON
-} MkValueFormat;
-
-/* "For ever" and "any number", of a topic's options. */
-#define MK_UNLIMITED INT64CONST(-1)
-
-/*
- * A topic, as the catalog has it.  The cache's own copy: valid until the end
- * of the session, but its contents may change whenever invalidations are
- * processed (a lock, a table opened).  "relid" never changes.
- */
-typedef struct MkTopic
-{
-	Oid relid; /* hash key: its table */
-	bool valid; /* else to be read again */
-	int32 topic_id;
-	int32 npartitions;
-	int32 max_message_bytes;
-	MkPartitioner partitioner;
-	int64 segment_records;
-	bool deletes; /* cleanup_policy: by age and size */
-	bool compacts; /* cleanup_policy: superseded records */
-	int64 retention; /* microseconds, or MK_UNLIMITED */
-	int64 retention_bytes; /* or MK_UNLIMITED */
-	int64 delete_retention; /* of tombstones, microseconds */
-	int64 min_compaction_lag; /* microseconds, or -1: not set */
-	Oid owner;
-	MkValueFormat value_format;
-	bool has_contract; /* see mk_contract.h */
-	uint64 reading; /* another number each time that it is read */
-	NameData name;
-	uint32 sticky; /* where the session's next sticky partition is */
-	/* rights that were found, whose and when; see mk_topic_check_right */
-	Oid acl_user;
-	uint32 acl_mode;
-	uint64 acl_generation;
-} MkTopic;
+#include "mk_option.h"
 
 /* To be called once, in _PG_init. */
 extern void mk_catalog_init(void);
@@ -88,31 +39,8 @@ extern bool mk_catalog_is_not_null(Oid relid, AttrNumber column);
 /* Counts up whenever a topic or a role's membership may have changed. */
 extern uint64 mk_catalog_generation(void);
 
-/* The columns of a topic's row, as in sql/parts/10_catalog.sql */
-typedef enum MkTopicColumn
-{
-	MK_COLUMN_TOPIC_ID = 1,
-	MK_COLUMN_REL,
-	MK_COLUMN_PARTITIONS,
-	MK_COLUMN_PARTITIONER,
-	MK_COLUMN_CLEANUP_POLICY,
-	MK_COLUMN_SEGMENT_RECORDS,
-	MK_COLUMN_MAX_MESSAGE_BYTES,
-	MK_COLUMN_MIN_INSYNC_REPLICAS,
-	MK_COLUMN_RETENTION,
-	MK_COLUMN_RETENTION_BYTES,
-	MK_COLUMN_DELETE_RETENTION,
-	MK_COLUMN_MIN_COMPACTION_LAG,
-	MK_COLUMN_CREATED_AT,
-	MK_COLUMN_VALUE_FORMAT,
-	MK_NUM_COLUMNS = MK_COLUMN_VALUE_FORMAT
-} MkTopicColumn;
-
-/*
- * Writes a new topic's row; values[0] is the first column's.  The number comes
- * from MK_REL_TOPIC_ID_SEQ.
- */
-extern void mk_catalog_topic_insert(Datum *values, bool *nulls);
+/* Writes a new topic's row.  The number comes from MK_REL_TOPIC_ID_SEQ. */
+extern void mk_catalog_topic_insert(MkTopicRow *row);
 /* Changes one column; the caller holds the lock of the topic's table. */
 extern void mk_catalog_topic_set(const MkTopic *topic, MkTopicColumn column,
 								 Datum value, bool isnull);
@@ -161,34 +89,5 @@ extern int mk_catalog_segment_tables(const MkTopic *topic, int32 partition,
 									 int64 **segments, Oid **tables);
 extern void
 mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment);
-
-/*
- * A pass of compaction over a partition that came to its end.  Below its offset
- * no key comes twice, but for what later records have superseded since.
- */
-typedef struct MkCompacted
-{
-	int64 offset;
-	TimestampTz at;
-	int64 records; /* that were left below it */
-	int64 tombstones; /* of these, without the last record of the partition */
-} MkCompacted;
-
-/* The last pass; false, and all 0, if there was none. */
-extern bool
-mk_catalog_compacted(const MkTopic *topic, int32 partition, MkCompacted *last);
-/* The greatest offset of a pass of that time or before, 0 if there is none. */
-extern int64 mk_catalog_compacted_before(const MkTopic *topic, int32 partition,
-										 TimestampTz before);
-/*
- * Notes a pass.  Of those before, the ones below forget are not needed any
- * more.
- */
-extern void mk_catalog_compacted_put(const MkTopic *topic, int32 partition,
-									 const MkCompacted *pass, int64 forget);
-
-/* Forgets the passes whose offset lies beyond "tail". */
-extern void
-mk_catalog_compacted_forget(const MkTopic *topic, int32 partition, int64 tail);
 
 #endif /* MK_CATALOG_H */

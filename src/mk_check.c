@@ -13,6 +13,7 @@
 
 #include "mk_check.h"
 #include "mk_clock.h"
+#include "mk_compacted.h"
 #include "mk_partition.h"
 #include "mk_segment_check.h"
 
@@ -171,8 +172,7 @@ mk_check_partition(const MkTopic *topic, int32 partition, Snapshot snapshot,
 	bool go_on = true;
 	MkCompacted pass;
 
-	c.compacted =
-		topic->compacts || mk_catalog_compacted(topic, partition, &pass);
+	c.compacted = topic->compacts || mk_compacted_last(topic, partition, &pass);
 	if (problem != NULL)
 		report("error", partition, -1, problem, arg);
 	foreach (lc, strangers)

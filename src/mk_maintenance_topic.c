@@ -17,6 +17,7 @@
 #include "mk_check.h"
 #include "mk_clock.h"
 #include "mk_compact.h"
+#include "mk_compacted.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_maintenance_topic.h"
@@ -26,6 +27,7 @@
 #include "mk_segment_drop.h"
 #include "mk_stale.h"
 #include "mk_topic.h"
+#include "mk_topic_admin.h"
 
 /*
  * Before it gives back the space of removed records, maintenance waits for short
@@ -334,14 +336,14 @@ mk_do_begin_compaction(MkTopicWork *w)
 	if (lag > 0)
 		bound = mk_log_since(topic, w->partition, now - lag, bound);
 	/* the first pass is noted as it begins: even if it is stopped, it leaves holes */
-	if (!mk_catalog_compacted(topic, w->partition, &last))
+	if (!mk_compacted_last(topic, w->partition, &last))
 	{
 		last.at = now;
-		mk_catalog_compacted_put(topic, w->partition, &last, 0);
+		mk_compacted_put(topic, w->partition, &last, 0);
 	}
 	bound = Max(bound, last.offset);
-	horizon = mk_catalog_compacted_before(topic, w->partition,
-										  now - topic->delete_retention);
+	horizon =
+		mk_compacted_before(topic, w->partition, now - topic->delete_retention);
 
 	dirty = bound - Max(last.offset, log_start);
 	clean = Min(last.records, Max(last.offset - log_start, 0));
@@ -376,9 +378,8 @@ mk_do_end_compaction(MkTopicWork *w)
 	mk_compact_result(w->compaction, &w->pass.records, &w->pass.tombstones);
 	w->pass.at = mk_clock_now();
 	/* former passes tell how old tombstones are: without any, none is needed */
-	mk_catalog_compacted_put(w->topic, w->partition, &w->pass,
-							 w->pass.tombstones == 0 ? PG_INT64_MAX
-													 : w->horizon + 1);
+	mk_compacted_put(w->topic, w->partition, &w->pass,
+					 w->pass.tombstones == 0 ? PG_INT64_MAX : w->horizon + 1);
 }
 
 /* A segment that takes more space than its records need. */

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 #include "utils/timestamp.h"
 
+#include "mk_compacted.h"
 #include "mk_partition.h"
 #include "mk_retain.h"
 #include "mk_segment_drop.h"
@@ -72,7 +73,7 @@ mk_retain_records(const MkTopic *topic, int32 partition, int64 from, int64 to)
 	MkCompacted pass;
 
 	/* without compaction the offsets are dense */
-	if (!topic->compacts && !mk_catalog_compacted(topic, partition, &pass))
+	if (!topic->compacts && !mk_compacted_last(topic, partition, &pass))
 		return to - from;
 	nsegments = mk_catalog_segments(topic, partition, &segments);
 	for (int i = 0; i < nsegments; i++)

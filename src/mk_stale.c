@@ -29,6 +29,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_clock.h"
+#include "mk_compacted.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_membership.h"
@@ -217,7 +218,7 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 	forgotten->tail = tail;
 	mk_lock_topic_in_use(topic_id);
 	mk_catalog_check_topic(topic, topic_id);
-	mk_catalog_compacted_forget(topic, partition, tail);
+	mk_compacted_forget(topic, partition, tail);
 	foreach (lc, groups)
 		if (mk_stale_reset_group(topic, partition, lfirst(lc)))
 			forgotten->groups++;

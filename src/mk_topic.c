@@ -1,10 +1,8 @@
 /*
  * mk_topic.c
- *		Topics: finding one with a right to it, making, changing, dropping.
+ *		Topics: finding one with a right to it, and what each transaction does.
  *
  * A topic is a table: its name, its owner and its rights are the table's.
- * Changes to a topic take the lock that ALTER TABLE would take on the table;
- * making one takes the lock on its name, since there is no table yet.
  */
 #include "postgres.h"
 
@@ -244,13 +242,6 @@ mk_topic_partition_for_key(const MkTopic *topic, const char *key, int length)
 								topic->npartitions);
 }
 
-/* The columns of a topic's table, and so of all below it. */
-#define MK_RECORD_COLUMNS                   \
-	"\"offset\" pg_catalog.int8 NOT NULL, " \
-	"ts pg_catalog.timestamptz NOT NULL, "  \
-	"partition pg_catalog.int4 NOT NULL, "  \
-	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
-
 void
 mk_topic_check_record(const MkTopic *topic, const MkRecord *r)
 {
@@ -291,155 +282,6 @@ mk_topic_choose_partition(MkTopic *topic, const MkRecord *r)
 	key = (struct varlena *) DatumGetPointer(r->key);
 	return mk_topic_partition_for_key(topic, VARDATA_ANY(key),
 									  VARSIZE_ANY_EXHDR(key));
-}
-
-/* ---------------------------------------------------------------------------
- * Making and changing
- */
-
-void
-mk_topic_check_name(const char *name)
-{
-	size_t length = strlen(name);
-
-	if (length < 1 || length >= NAMEDATALEN ||
-		strspn(name,
-			   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-			   "abcdefghijklmnopqrstuvwxyz0123456789._-") != length ||
-		strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid topic name \"%s\"", name),
-			 errhint("A topic's name has 1 to %d of the characters A-Z, a-z, "
-					 "0-9, \".\", \"_\" and \"-\", and is not \".\" or \"..\".",
-					 NAMEDATALEN - 1)));
-}
-
-void
-mk_topic_check_number(const char *option, int64 value, int64 least, int64 most)
-{
-	if (value < least || value > most)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg(INT64_FORMAT " is outside the valid range for \"%s\"",
-					value, option),
-			 errhint("It must be from " INT64_FORMAT " to " INT64_FORMAT ".",
-					 least, most)));
-}
-
-/*
- * Says at once when there is no room in the lock table for a topic of so many
- * segments: when it is dropped, and so before it is made.  DROP TABLE locks
- * each object: of a partition the table, its two types and its trigger, and
- * its sequencing lock comes on top; of a segment also another trigger, the primary
- * key with its constraint and the TOAST table with its index.  Where they are
- * objects, the NOT NULLs of each table come on top.
- */
-static void
-mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
-{
-	int64 needed = 5 + 5 * partitions + 9 * segments +
-		MK_NOT_NULL_LOCKS * (1 + partitions + segments);
-
-	if (needed > mk_lock_room())
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg(
-				 "topic \"%s\" has more tables than one transaction can lock",
-				 name),
-			 errdetail("About " INT64_FORMAT
-					   " locks are needed, and there is room for " INT64_FORMAT
-					   ".",
-					   needed, mk_lock_room()),
-			 errhint("Raise \"max_locks_per_transaction\" to " INT64_FORMAT
-					 " or more and restart the server.",
-					 mk_lock_setting(needed))));
-}
-
-void
-mk_topic_create(const char *name, const MkTopicOptions *options,
-				bool if_not_exists)
-{
-	Oid namespace = mk_relation_topics_namespace();
-	char *table = psprintf("minikafka_topics.%s", quote_identifier(name));
-	Oid relid;
-	Datum values[MK_NUM_COLUMNS] = {0};
-	bool nulls[MK_NUM_COLUMNS] = {0};
-	MkTopic *topic;
-
-	mk_relation_note_use();
-	mk_topic_check_name(name);
-	if (mk_namespace_aclcheck(namespace, GetUserId(), ACL_CREATE) !=
-		ACLCHECK_OK)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("permission denied to create topic \"%s\"", name),
-				 errhint("Use GRANT CREATE ON SCHEMA minikafka_topics.")));
-
-	mk_lock_topic_name(name);
-	AcceptInvalidationMessages();
-	relid = get_relname_relid(name, namespace);
-	if (OidIsValid(relid))
-	{
-		if (mk_catalog_topic(relid) == NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_DUPLICATE_OBJECT),
-					 errmsg("table \"%s\" in schema \"minikafka_topics\" "
-							"exists and is not a topic",
-							name),
-					 errdetail("The catalog of minikafka does not have it, as "
-							   "after a dump of the schema only."),
-					 errhint("Use DROP TABLE minikafka_topics.%s first.",
-							 quote_identifier(name))));
-		ereport(if_not_exists ? NOTICE : ERROR,
-				(errcode(ERRCODE_DUPLICATE_OBJECT),
-				 if_not_exists
-					 ? errmsg("topic \"%s\" already exists, skipping", name)
-					 : errmsg("topic \"%s\" already exists", name)));
-		return;
-	}
-	mk_topic_check_locks(name, options->partitions, options->partitions);
-
-	/* as the owner, so that it has the owner's default privileges */
-	mk_ddl_as_owner(GetUserId(),
-					"CREATE TABLE %s (" MK_RECORD_COLUMNS
-					") PARTITION BY LIST (partition)",
-					table);
-	relid = get_relname_relid(name, namespace);
-	mk_guard_make(relid, false);
-	values[MK_COLUMN_TOPIC_ID - 1] =
-		Int32GetDatum(mk_relation_next(MK_REL_TOPIC_ID_SEQ));
-	values[MK_COLUMN_REL - 1] = ObjectIdGetDatum(relid);
-	values[MK_COLUMN_PARTITIONS - 1] = Int32GetDatum(options->partitions);
-	values[MK_COLUMN_PARTITIONER - 1] =
-		CStringGetTextDatum(options->partitioner);
-	values[MK_COLUMN_CLEANUP_POLICY - 1] =
-		CStringGetTextDatum(options->cleanup_policy);
-	values[MK_COLUMN_SEGMENT_RECORDS - 1] =
-		Int64GetDatum(options->segment_records);
-	values[MK_COLUMN_MAX_MESSAGE_BYTES - 1] =
-		Int32GetDatum(options->max_message_bytes);
-	values[MK_COLUMN_MIN_INSYNC_REPLICAS - 1] = Int32GetDatum(1);
-	values[MK_COLUMN_RETENTION - 1] = IntervalPGetDatum(options->retention);
-	nulls[MK_COLUMN_RETENTION - 1] = options->retention == NULL;
-	values[MK_COLUMN_RETENTION_BYTES - 1] =
-		Int64GetDatum(options->retention_bytes);
-	nulls[MK_COLUMN_RETENTION_BYTES - 1] =
-		options->retention_bytes == MK_UNLIMITED;
-	nulls[MK_COLUMN_DELETE_RETENTION - 1] = true;
-	nulls[MK_COLUMN_MIN_COMPACTION_LAG - 1] = true;
-	values[MK_COLUMN_CREATED_AT - 1] = TimestampTzGetDatum(mk_clock_now());
-	values[MK_COLUMN_VALUE_FORMAT - 1] = CStringGetTextDatum("bytes");
-	mk_catalog_topic_insert(values, nulls);
-	topic = mk_catalog_topic(relid);
-	for (int32 i = 0; i < options->partitions; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		mk_segment_make_partition(topic, i);
-	}
 }
 
 static void
@@ -498,91 +340,6 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 		}
 		UnlockRelationOid(topic->relid, ShareUpdateExclusiveLock);
 	}
-}
-
-/* How many segments all partitions have. */
-static int64
-mk_topic_segments(const MkTopic *topic)
-{
-	int64 n = 0;
-
-	for (int32 i = 0; i < topic->npartitions; i++)
-	{
-		int64 *segments;
-
-		n += mk_catalog_segments(topic, i, &segments);
-		pfree(segments);
-	}
-	return n;
-}
-
-void
-mk_topic_add_partitions(const char *name, int32 total)
-{
-	MkTopic *topic = mk_topic_lock_owned(name, false);
-	int32 first = topic->npartitions;
-
-	if (total < first)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("topic \"%s\" has %d partitions already", name, first),
-				 errhint("The number of partitions can only grow.")));
-	if (total == first)
-		return;
-	mk_topic_check_locks(name, total, mk_topic_segments(topic) + total - first);
-
-	for (int32 i = first; i < total; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		mk_segment_make_partition(topic, i);
-	}
-	mk_catalog_topic_set(topic, MK_COLUMN_PARTITIONS, Int32GetDatum(total),
-						 false);
-	ereport(
-		NOTICE,
-		(errmsg("keys of topic \"%s\" may go to other partitions from now on",
-				name),
-		 errdetail("There were %d partitions and now there are %d.", first,
-				   total)));
-}
-
-static void
-mk_topic_delete_rows(int32 topic_id)
-{
-	mk_progress_delete_topic(topic_id);
-	mk_producer_rows_delete_topic(topic_id);
-	mk_catalog_topic_delete(topic_id);
-}
-
-void
-mk_topic_drop(const char *name, bool if_exists)
-{
-	MkTopic *topic = mk_topic_lock_owned(name, if_exists);
-
-	if (topic == NULL)
-		return;
-	mk_topic_check_locks(name, topic->npartitions, mk_topic_segments(topic));
-
-	/*
-	 * Who is committing comes first, and who comes later finds no topic.  The
-	 * locks are taken in the order in which committers take them, and before
-	 * those of the tables.
-	 */
-	mk_lock_topic_drop(topic->topic_id);
-	for (int32 i = 0; i < topic->npartitions; i++)
-		mk_lock_sequence(topic->topic_id, i);
-	mk_ddl_as_owner(GetUserId(), "DROP TABLE minikafka_topics.%s",
-					quote_identifier(name));
-	for (int32 i = 0; i < topic->npartitions; i++)
-		mk_segment_drop_partition(topic, i);
-	mk_topic_delete_rows(topic->topic_id);
-}
-
-void
-mk_topic_forget(int32 topic_id)
-{
-	mk_lock_topic_drop(topic_id);
-	mk_topic_delete_rows(topic_id);
 }
 
 /* ---------------------------------------------------------------------------

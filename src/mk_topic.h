@@ -1,6 +1,6 @@
 /*
  * mk_topic.h
- *		Topics: finding one with a right to it, making, changing, dropping.
+ *		Topics: finding one with a right to it, and what each transaction does.
  */
 #ifndef MK_TOPIC_H
 #define MK_TOPIC_H
@@ -8,13 +8,8 @@
 #include "nodes/parsenodes.h"
 #include "utils/timestamp.h"
 
-#include "mk_append.h"
 #include "mk_catalog.h"
-
-#define MK_TOPIC_MAX_PARTITIONS        10000
-#define MK_TOPIC_MAX_SEGMENT_RECORDS   INT64CONST(1000000000)
-#define MK_TOPIC_MAX_MESSAGE_BYTES     1000000000
-#define MK_TOPIC_DEFAULT_MESSAGE_BYTES 1048588
+#include "mk_record.h"
 
 /*
  * The topic of this name, which need not end in a NUL.  The caller must have
@@ -52,32 +47,6 @@ extern void mk_topic_check_record(const MkTopic *topic, const MkRecord *record);
 
 /* The partition of a record for which none was asked. */
 extern int32 mk_topic_choose_partition(MkTopic *topic, const MkRecord *record);
-
-typedef struct MkTopicOptions
-{
-	int32 partitions;
-	int64 segment_records;
-	int32 max_message_bytes;
-	const char *partitioner;
-	const char *cleanup_policy; /* delete, compact or compact,delete */
-	Interval *retention; /* NULL: for ever */
-	int64 retention_bytes; /* or MK_UNLIMITED */
-} MkTopicOptions;
-
-/* 22023 for a name that no topic can have. */
-extern void mk_topic_check_name(const char *name);
-
-/* 22023 for a number that is out of bounds. */
-extern void
-mk_topic_check_number(const char *option, int64 value, int64 least, int64 most);
-
-extern void mk_topic_create(const char *name, const MkTopicOptions *options,
-							bool if_not_exists);
-extern void mk_topic_add_partitions(const char *name, int32 total);
-extern void mk_topic_drop(const char *name, bool if_exists);
-
-/* Removes what there is about a topic whose table is gone. */
-extern void mk_topic_forget(int32 topic_id);
 
 /*
  * 42501 unless the caller owns the topic; the topic, locked against other
