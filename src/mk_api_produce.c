@@ -19,6 +19,7 @@
 #include "mk_api.h"
 #include "mk_compat.h"
 #include "mk_headers.h"
+#include "mk_numbering.h"
 #include "mk_producer.h"
 #include "mk_send.h"
 #include "mk_sent.h"
@@ -144,8 +145,8 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 							"partition"),
 					 errdetail("Else it could go to another partition when it "
 							   "is sent again.")));
-		mk_producer_send(&numbering, topic, partition, &record, false,
-						 &numbered);
+		mk_numbering_send(&numbering, topic, partition, &record, false,
+						  &numbered);
 	}
 	if (!numbered.repeated)
 		mk_send_record(topic, partition, &record, numbered.batch,
@@ -320,8 +321,8 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	if (mk_get_numbering(fcinfo, 5, &numbering))
 	{
 		/* the producer's lock comes before the partition's */
-		mk_producer_send(&numbering, topic, partition, &record, true,
-						 &numbered);
+		mk_numbering_send(&numbering, topic, partition, &record, true,
+						  &numbered);
 		if (numbered.repeated && numbered.offset < 0)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -336,7 +337,7 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	offset = mk_send_append(topic, partition, &record, numbered.batch,
 							numbering.sequence);
 	if (numbered.batch != NULL)
-		mk_producer_appended(numbered.batch, numbering.sequence, offset);
+		mk_numbering_appended(numbered.batch, numbering.sequence, offset);
 	PG_RETURN_INT64(offset);
 }
 

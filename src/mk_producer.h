@@ -1,49 +1,50 @@
 /*
  * mk_producer.h
- *		Idempotent producers: sequences, epochs, repeats.
+ *		Idempotent producers: epochs, owners, and what is known of their sequences.
  */
 #ifndef MK_PRODUCER_H
 #define MK_PRODUCER_H
 
-#include "mk_batch.h"
 #include "mk_catalog.h"
 #include "mk_producer_rows.h"
 
-/* What a call says of its producer. */
-typedef struct MkNumbering
+/* A transaction's use of a producer. */
+typedef struct MkProducerUse
 {
-	const char *producer;
-	int64 sequence;
-	bool has_epoch; /* else the current one */
-	int32 epoch;
-} MkNumbering;
+	char *producer;
+	MkProducerRow row; /* since the lock: what will hold */
+	int32 former_epoch; /* since then: before those that are begun */
+} MkProducerUse;
 
-/* What is to be done with the record */
-typedef struct MkNumbered
+typedef struct MkDeferredProducer MkDeferredProducer;
+
+/* What a call finds when it uses a producer. */
+typedef struct MkProducerUsed
 {
-	bool repeated; /* nothing: it is there, or this transaction has sent it */
-	int64 offset; /* then its offset; -1 where that is not known yet */
-	MkSequencedBatch *batch; /* else it is to be sent with this */
-} MkNumbered;
+	const MkDeferredProducer *deferred; /* for mk_producer_sends */
+	MkProducerUse *use;
+	MkProducerRow row; /* as it is now; epoch -1: there is none */
+	int32 epoch; /* in which the transaction sends */
+} MkProducerUsed;
 
 /*
- * Notes that the producer sends this sequence to the partition.  MK045 if it is
- * not the next, or a repeat of a record that is still there, and that has another
- * key or value; MK047 if the epoch is not the current one, both also at commit;
- * 42501 for another role's producer.  With "eager" the producer's lock is
- * taken, to the end of the transaction, so that what is said of a repeat is
- * final; else one may still turn out to be one.
+ * Defers that the transaction uses the producer: while it commits, it takes the
+ * producer's lock, to its end, and makes the producer if there is none.  MK047 if
+ * "has_epoch" and the epoch is not the current one, and if another session has
+ * begun an epoch, also at commit; 42501 for another role's producer.  With "eager"
+ * the lock is taken at once.
  */
-extern void
-mk_producer_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
-				 const MkRecord *record, bool eager, MkNumbered *result);
+extern void mk_producer_use(const char *producer, bool has_epoch, int32 epoch,
+							bool eager, MkProducerUsed *used);
+
+/* Defers that the transaction sends in that epoch. */
+extern void mk_producer_sends(const MkProducerUsed *used);
 
 /*
- * After an eager one that is not repeated: notes the offset that it will have,
- * for a repeat in the same transaction.
+ * Raises MK047: the epoch is not the producer's current one, which is -1 if there
+ * is no such producer.
  */
-extern void
-mk_producer_appended(MkSequencedBatch *batch, int64 sequence, int64 offset);
+extern void mk_producer_fence(const char *producer, int32 epoch, int32 current);
 
 /*
  * Notes that the producer begins its next epoch, and returns it.  MK047 at

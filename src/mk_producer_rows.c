@@ -16,6 +16,8 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "mk_clock.h"
+#include "mk_guc.h"
 #include "mk_producer_rows.h"
 #include "mk_role.h"
 #include "mk_rows.h"
@@ -30,6 +32,7 @@ enum
 	Anum_producer_initialized,
 	Natts_producer = Anum_producer_initialized
 };
+StaticAssertDecl(Natts_producer == MK_NATTS_PRODUCER, "all columns are listed");
 
 enum
 {
@@ -43,6 +46,7 @@ enum
 	Anum_produced_at,
 	Natts_produced = Anum_produced_at
 };
+StaticAssertDecl(Natts_produced == MK_NATTS_PRODUCED, "all columns are listed");
 
 /* ---------------------------------------------------------------------------
  * Producers
@@ -289,6 +293,12 @@ mk_producer_rows_put(int32 producer_id, int32 topic_id, int32 partition,
 	mk_relation_insert(MK_REL_PRODUCED, NULL, values, nulls);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
+}
+
+bool
+mk_producer_rows_has_expired(const MkProducerRun *run)
+{
+	return mk_clock_now() > run->at + mk_guc_producer_expiry * USECS_PER_SEC;
 }
 
 int64

@@ -62,6 +62,9 @@ extern bool
 mk_producer_rows_find(int32 producer_id, int32 topic_id, int32 partition,
 					  int32 epoch, int64 sequence, MkProducerRun *row);
 
+/* Whether minikafka.producer_expiry has passed since the run was sent. */
+extern bool mk_producer_rows_has_expired(const MkProducerRun *run);
+
 /* The offset of the last sequence of a run. */
 extern int64 mk_producer_rows_last_offset(const MkProducerRun *row);
 

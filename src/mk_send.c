@@ -433,6 +433,8 @@ mk_send_write_records(MkOutgoing *out)
 	run = nparts > 1 ? palloc(room * sizeof(MkRecord)) : NULL;
 	for (int i = 0; i < nparts; i++)
 	{
+		Assert(
+			mk_lock_sequence_is_mine(parts[i]->topic_id, parts[i]->partition));
 		parts[i]->next_offset = parts[i]->tail.next_offset;
 		parts[i]->appender = mk_log_append_begin(
 			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now,
