@@ -1,7 +1,7 @@
 /*
  * mk_api_pipeline.c
- *		The SQL functions at the two ends of a pipeline: the outbox trigger, and
- *		the inbox.
+ *		The SQL functions at both ends of a pipeline: the outbox trigger and the
+ *		inbox.
  */
 #include "postgres.h"
 

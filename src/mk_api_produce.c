@@ -2,7 +2,7 @@
  * mk_api_produce.c
  *		The SQL functions that send records.
  *
- * Text becomes bytea in UTF-8 here; jsonb and json their text.
+ * They store text as bytea in UTF-8, and jsonb and json as their text.
  */
 #include "postgres.h"
 
@@ -27,9 +27,10 @@
 #include "mk_utf8.h"
 #include "mk_xact.h"
 
+/* The type of an argument that is a key or a value. */
 typedef enum MkForm
 {
-	MK_FORM_TEXT, /* text, or json: its text */
+	MK_FORM_TEXT, /* text, or json */
 	MK_FORM_JSONB,
 	MK_FORM_BYTEA
 } MkForm;
@@ -60,6 +61,7 @@ mk_bytes_of(Datum datum, MkForm form)
 	pg_unreachable();
 }
 
+/* Each sets a part of a record from an argument. */
 static void
 mk_set_key(MkRecord *record, Datum datum, bool isnull, MkForm form)
 {
@@ -85,8 +87,8 @@ mk_set_headers(MkRecord *record, Datum datum, bool isnull)
 }
 
 /*
- * The arguments producer, sequence and epoch, from "first" on; false if there
- * is no producer.
+ * Gets the arguments producer, sequence and epoch, of which the first one has
+ * the number "first"; false if there is no producer.
  */
 static bool
 mk_get_numbering(FunctionCallInfo fcinfo, int first, MkNumbering *numbering)
@@ -186,6 +188,7 @@ minikafka_send_bytea(PG_FUNCTION_ARGS)
  * send_many(), send_many_json(), send_many_bytes()
  */
 
+/* The elements of an array argument. */
 typedef struct MkArray
 {
 	int n;
@@ -193,7 +196,7 @@ typedef struct MkArray
 	bool *nulls;
 } MkArray;
 
-/* An array argument; 22023 if it has more than one dimension. */
+/* Gets an array; 22023 if it has more than one dimension. */
 static void
 mk_get_array(FunctionCallInfo fcinfo, int arg, const char *name,
 			 MkArray *result)
@@ -210,9 +213,9 @@ mk_get_array(FunctionCallInfo fcinfo, int arg, const char *name,
 }
 
 /*
- * The SQL function "name", of (topic, payloads, keys, headers).  The forms have
- * names of their own: overloads that differ in an array's type only leave a
- * call with untyped arguments ambiguous.
+ * send_many(topic, payloads, keys, headers), or the SQL function of another
+ * name.  The functions have different names since overloads that differ only in
+ * an array's type would make a call with untyped arguments ambiguous.
  */
 static Datum
 mk_send_many(FunctionCallInfo fcinfo, const char *name, MkForm value_form,
@@ -429,13 +432,14 @@ minikafka_set_producer_owner(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* What producer_state() returns rows of, and where they go. */
 typedef struct MkState
 {
 	MkProducerRow producer;
 	ReturnSetInfo *rsinfo;
 } MkState;
 
-/* The MkProducerRunSink: a row of the result, if there still is such a topic. */
+/* A MkProducerRunSink: makes a row of the result, if the topic still exists. */
 static void
 mk_state_row(int32 topic_id, int32 partition, const MkProducerRun *row,
 			 void *arg)

@@ -11,11 +11,11 @@
  * Records that bear sequences, which grow by one: of one producer to one
  * partition.  It must be in mk_xact_context(), and begin with index -1.
  *
- * While the transaction commits, a deferred action's "lock" may find that some of
- * them are repeats.  It then sets "repeated", how many, and "through", the last
- * sequence of those; they are not written.  Before anything is written, "repeat"
- * is called for each of them.  "placed" is called for each of the others, in
- * order, with the offset that it has got; then "done".
+ * While the transaction commits, a deferred action's "lock" may find that some
+ * of them are repeats.  It then sets "repeated", how many, and "through", the
+ * last sequence of those; they are not written.  Before anything is written,
+ * "repeat" is called for each of them.  "placed" is called for each of the
+ * others, in order, with the offset that it has got; then "done".
  */
 typedef struct MkSequencedBatch
 {

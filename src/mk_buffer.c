@@ -2,8 +2,8 @@
  * mk_buffer.c
  *		Records that a transaction has sent, kept until it commits.
  *
- * They are in one tuplestore, which spills to disk.  Each subtransaction that is
- * rolled back leaves a range of void records in it.
+ * They are in one tuplestore, which spills to disk.  Each subtransaction that
+ * is rolled back leaves a range of void records in it.
  */
 #include "postgres.h"
 

@@ -26,7 +26,9 @@ typedef struct MkBuffer
 	MkBufferRange *voids; /* of void records, ascending */
 } MkBuffer;
 
-/* A record in it, with what tells where it goes; the numbers are the caller's. */
+/*
+ * A record in it, with what tells where it goes; the numbers are the caller's.
+ */
 typedef struct MkBuffered
 {
 	MkRecord record;
@@ -36,8 +38,8 @@ typedef struct MkBuffered
 } MkBuffered;
 
 /*
- * Raises 55000 if an error came while a record was put: the buffer cannot be used
- * any more, even if a savepoint has caught the error.
+ * Raises 55000 if an error came while a record was put: the buffer cannot be
+ * used any more, even if a savepoint has caught the error.
  */
 extern void mk_buffer_check(const MkBuffer *b);
 
@@ -51,8 +53,8 @@ extern void mk_buffer_drop(MkBuffer *b, int64 first);
 extern void mk_buffer_close(MkBuffer *b);
 
 /*
- * Where the buffer is being read.  There is one place for all: between two reads
- * with one reader nobody else reads.
+ * Where the buffer is being read.  There is one place for all: between two
+ * reads with one reader nobody else reads.
  */
 typedef struct MkBufferReader
 {

@@ -1,6 +1,6 @@
 /*
  * mk_clock.c
- *		The one source of time.
+ *		The extension's only source of time.
  */
 #include "postgres.h"
 
@@ -16,7 +16,10 @@ mk_clock_now(void)
 		(TimestampTz) (mk_guc_clock_offset * USECS_PER_SEC);
 }
 
-/* A clock that is adjusted goes back by less, and a standby's differs by less. */
+/*
+ * Adjusting a clock sets it back by less than this, and the clock of a standby
+ * differs by less.
+ */
 #define MK_CLOCK_TOLERANCE USECS_PER_MINUTE
 
 bool
@@ -32,7 +35,7 @@ mk_clock_interval(const Interval *interval)
 		((double) interval->month * DAYS_PER_MONTH + interval->day) *
 			USECS_PER_DAY;
 
-	/* so that it can be taken from any time */
+	/* so that it can be subtracted from any time */
 	return (int64) Max(Min(microseconds, MK_CLOCK_MAX_INTERVAL),
 					   -MK_CLOCK_MAX_INTERVAL);
 }

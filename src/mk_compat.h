@@ -1,6 +1,6 @@
 /*
  * mk_compat.h
- *		What differs between PostgreSQL 15 and 18, each as a wrapper with the
+ *		The differences between PostgreSQL 15 and 18: each is a wrapper with the
  *		newest signature.  No other file asks for the version.
  */
 #ifndef MK_COMPAT_H
@@ -61,7 +61,7 @@ mk_namespace_aclcheck(Oid namespace, Oid role, AclMode mode)
 #endif
 }
 
-/* 42501 unless the member may make itself, or what it owns, that role's. */
+/* Raises 42501 unless the member may SET ROLE to that role. */
 static inline void
 mk_check_can_set_role(Oid member, Oid role)
 {
@@ -83,8 +83,8 @@ mk_tablespace_aclcheck(Oid tablespace, Oid role, AclMode mode)
 }
 
 /*
- * How many objects DROP TABLE locks for the columns of a record that are NOT NULL:
- * from 18 on each has a constraint.
+ * How many objects DROP TABLE locks for the NOT NULL columns of a record: from
+ * 18 on each of them has a constraint.
  */
 #if PG_VERSION_NUM >= 180000
 #define MK_NOT_NULL_LOCKS 3
@@ -92,7 +92,7 @@ mk_tablespace_aclcheck(Oid tablespace, Oid role, AclMode mode)
 #define MK_NOT_NULL_LOCKS 0
 #endif
 
-/* Makes an index as CREATE INDEX does, but for the rights of the user. */
+/* Makes an index as CREATE INDEX does, without checking the user's rights. */
 static inline Oid
 mk_DefineIndex(Oid relid, IndexStmt *statement)
 {
@@ -108,8 +108,8 @@ mk_DefineIndex(Oid relid, IndexStmt *statement)
 }
 
 /*
- * The transaction id of a virtual transaction, or InvalidTransactionId when
- * it has none or has ended.
+ * The transaction id of a virtual transaction; InvalidTransactionId if it has
+ * none or has ended.
  */
 static inline TransactionId
 mk_vxid_get_xid(VirtualTransactionId vxid)
@@ -135,7 +135,7 @@ mk_vxid_get_xid(VirtualTransactionId vxid)
 }
 
 /*
- * Takes a lock of the session if it can be had at once; no error if there is no
+ * Takes a session-level lock if it is free; raises no error if there is no
  * room for it.
  */
 static inline LockAcquireResult
@@ -148,7 +148,7 @@ mk_lock_session_try(const LOCKTAG *tag, LOCKMODE mode)
 #endif
 }
 
-/* Whether a CHECK constraint is one: from 18 on it may be NOT ENFORCED. */
+/* Whether a CHECK constraint is enforced: from 18 on it may be NOT ENFORCED. */
 static inline bool
 mk_constraint_is_enforced(Form_pg_constraint form)
 {
@@ -179,7 +179,7 @@ mk_check_is_enforced(const ConstrCheck *check)
 #endif
 }
 
-/* A lexer that also looks into the escapes of strings. */
+/* A lexer that also checks the escapes in strings. */
 static inline JsonLexContext *
 mk_json_lex_context(char *json, int length, int encoding)
 {
@@ -191,8 +191,9 @@ mk_json_lex_context(char *json, int length, int encoding)
 }
 
 /*
- * The wait event that pg_stat_activity shows while a process waits: of this name,
- * or up to 16 one for all extensions.  *event keeps it, and is 0 at first.
+ * The wait event that pg_stat_activity shows while a process waits: of this
+ * name, or up to 16 one for all extensions.  *event keeps it, and is 0 at
+ * first.
  */
 static inline uint32
 mk_wait_event(const char *name, uint32 *event)

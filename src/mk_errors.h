@@ -24,7 +24,7 @@
 /* The inbox has this event with another payload. */
 #define ERRCODE_MK_CONFLICTING_EVENT MAKE_SQLSTATE('M', 'K', '1', '0', '0')
 
-/* Another session polled, or committed, for the same member. */
+/* Another session has polled or committed for the same member. */
 #define ERRCODE_MK_CONCURRENT_POLL MAKE_SQLSTATE('M', 'K', '1', '0', '1')
 
 #endif /* MK_ERRORS_H */

@@ -19,6 +19,7 @@ int mk_guc_inbox_retention = 30 * SECS_PER_DAY;
 char *mk_guc_database = NULL;
 int mk_guc_maintenance_interval = 60;
 
+/* The check hook of a setting that is a list of names. */
 static bool
 mk_check_list(char **value, void **extra, GucSource source)
 {
@@ -35,31 +36,31 @@ mk_guc_init(void)
 {
 	DefineCustomRealVariable(
 		"minikafka.clock_offset",
-		"Shifts the extension's clock, so that tests of times need not wait.",
-		NULL, &mk_guc_clock_offset, 0.0, -1e9, 1e9, PGC_SUSET,
+		"Shifts the extension's clock, so that tests need not wait.", NULL,
+		&mk_guc_clock_offset, 0.0, -1e9, 1e9, PGC_SUSET,
 		GUC_UNIT_S | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"minikafka.producer_expiry",
-		"How long it is remembered what a producer has sent to a partition.",
-		"The last sequences of a producer that has sent nothing for so long "
-		"are forgotten.",
+		"How long the last sequences of a producer are remembered.",
+		"It counts for each partition from the last record that the producer "
+		"has sent there.",
 		&mk_guc_producer_expiry, 7 * SECS_PER_DAY, 1, INT_MAX, PGC_SUSET,
 		GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"minikafka.offsets_retention",
 		"How long the committed offsets of a group without members are kept.",
-		"It counts from the last commit, or since the last member is gone.",
+		"It counts from the last commit, or from when the last member left.",
 		&mk_guc_offsets_retention, 7 * SECS_PER_DAY, 1, INT_MAX, PGC_SUSET,
 		GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomIntVariable(
 		"minikafka.inbox_retention",
-		"How long it is remembered which events inbox_accept() has accepted.",
+		"How long the events that inbox_accept() has accepted are remembered.",
 		NULL, &mk_guc_inbox_retention, 30 * SECS_PER_DAY, 1, INT_MAX, PGC_SUSET,
 		GUC_UNIT_S, NULL, NULL, NULL);
 	DefineCustomStringVariable(
 		"minikafka.database",
-		"The databases that the maintenance worker looks after.",
-		"Names, separated by commas.  The library must be in "
+		"The databases in which the maintenance worker runs.",
+		"A list of names, separated by commas.  The library must be in "
 		"\"shared_preload_libraries\".",
 		&mk_guc_database, "", PGC_SIGHUP, GUC_LIST_INPUT, mk_check_list, NULL,
 		NULL);

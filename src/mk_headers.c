@@ -8,26 +8,24 @@
  *
  *		{"trace": "abc", "reply-to": null}
  *
- * An object has no order and no repeated names (jsonb keeps the last of them,
- * before we see it).  Where that matters, or a value is not text, there is the
- * array form:
+ * An object has no order and no repeated names (jsonb keeps only the last of
+ * them).  Where that matters, or a value is not text, there is the array form:
  *
  *		[{"key": "trace", "value": "abc"}, {"key": "sig", "base64": "3q0="}]
  *
- * The form that the caller chose is kept.  What is stored is stricter than
- * what is accepted, so that readers, compaction and a client of another kind
- * have few cases:
+ * The headers keep the form that the caller has chosen.  What is stored is
+ * stricter than what is accepted, so that readers have few cases:
  *
- *	- a value is a string or null; numbers and booleans became JSON text;
+ *	- a value is a string or null; numbers and booleans become their JSON text;
  *	- an element of the array has exactly two members, "key" (a string) and
  *	  either "value" or "base64";
  *	- "base64" is a string, decodes, ends where its padding begins, and has no
  *	  white space (encode() breaks its lines, many decoders refuse that);
  *	- there is at least one header; none at all is stored as no headers.
  *
- * Nearly all headers are written in that form already, so one pass only looks,
- * and only when it has found something to change a second one builds a new
- * value.  Nothing here reads a relation.
+ * Nearly all headers come in that form already.  So the first pass only
+ * checks, and a second one builds a new value only if the first has found
+ * something to change.  Nothing here reads a relation.
  */
 #include "postgres.h"
 
@@ -40,7 +38,7 @@
 
 #include "mk_headers.h"
 
-/* Longest part of a name that an error message repeats, in bytes */
+/* An error message shows at most so many bytes of a name. */
 #define NAME_SHOWN_MAX 64
 
 #define ELEMENT_HINT \
@@ -91,11 +89,11 @@ mk_headers_normalize(Jsonb *headers)
 }
 
 /*
- * The headers_check functions raise an error for what is no header, and tell
- * whether all of it is in the stored form.
+ * The headers_check functions raise an error for anything that is not a
+ * header, and return whether all of it is in the stored form.
  *
- * The iterators do not descend: what is nested too deep comes as one value of
- * type jbvBinary, and is refused for its type, however deep it goes.
+ * The iterators do not descend: anything nested comes as one value of type
+ * jbvBinary, and is refused for its type, however deep it goes.
  */
 static bool
 headers_check_object(JsonbContainer *object)
@@ -219,7 +217,7 @@ headers_check_element(JsonbContainer *element, int number)
 	if (has_base64)
 		return headers_check_base64(&key, &base64);
 
-	/* most likely a misspelt null, so do not guess */
+	/* this is most likely a mistake, so do not guess */
 	ereport(
 		ERROR,
 		(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -257,7 +255,7 @@ headers_check_value(JsonbValue *name, JsonbValue *value)
 
 /*
  * PostgreSQL's decoder refuses foreign characters and a wrong length, but
- * takes padding in the middle, where other decoders stop or fail.
+ * accepts padding in the middle, where other decoders stop or fail.
  */
 static bool
 headers_check_base64(JsonbValue *name, JsonbValue *value)
@@ -308,7 +306,7 @@ headers_check_base64(JsonbValue *name, JsonbValue *value)
 }
 
 /*
- * A copy of checked headers in the stored form.
+ * Copies checked headers into the stored form.
  *
  * Values sit at depth 1 of an object and at depth 2 of an array, so the
  * iterator, which descends here, returns each as a WJB_VALUE.

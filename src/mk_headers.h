@@ -10,14 +10,13 @@
 #include "utils/jsonb.h"
 
 /*
- * Checks the headers that a caller gave for a record, and returns them in the
- * form in which they are stored (see mk_headers.c), or NULL when there is
- * nothing to store: no headers given (NULL), "{}" or "[]".
+ * Checks the headers of a record, and returns them in the form in which they
+ * are stored (see mk_headers.c), or NULL if there is nothing to store: NULL,
+ * "{}" or "[]".
  *
- * "headers" must be detoasted and is not changed.  Headers that are in the
- * stored form already are returned as they are, without a copy: the result may
- * be "headers" itself, and then lives as long as that.  Otherwise it is
- * allocated in the current memory context.
+ * "headers" must be detoasted and is not changed.  If it is in the stored form
+ * already, the result is "headers" itself, and lives as long as that.
+ * Otherwise the result is allocated in the current memory context.
  *
  * Raises 22023 for anything that cannot be a record's headers.
  */

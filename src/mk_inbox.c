@@ -3,10 +3,10 @@
  *		Idempotent consumers: events that were accepted.
  *
  * An event is a row, and the unique index decides which of two sessions is the
- * first: INSERT ... ON CONFLICT DO NOTHING waits for the other to end.  So this
- * is plain SQL, run as the owner of the tables; the rights are checked before.
- * What is there is read without SQL: a query of a SERIALIZABLE transaction would
- * be in conflict with transactions about other events.
+ * first: INSERT ... ON CONFLICT DO NOTHING waits for the other one to end.  So
+ * writing is plain SQL, run as the owner of the tables after the caller's
+ * rights were checked.  Reading uses no SQL: a query in a SERIALIZABLE
+ * transaction would conflict with transactions about other events.
  */
 #include "postgres.h"
 
@@ -40,6 +40,7 @@ typedef enum MkStatement
 	MK_NUM_STATEMENTS
 } MkStatement;
 
+/* A statement, and its plan once it has run. */
 typedef struct MkPrepared
 {
 	const char *sql;
@@ -66,7 +67,7 @@ static MkPrepared mk_statements[MK_NUM_STATEMENTS] = {
 				   .types = {INT4OID, TEXTOID, BYTEAOID, TIMESTAMPTZOID}},
 };
 
-/* Runs one; true if it made a row. */
+/* Runs a statement; true if it inserted or updated a row. */
 static bool
 mk_run(MkStatement which, Datum *values, const char *nulls)
 {
@@ -92,17 +93,23 @@ enum
 {
 	Anum_consumer_consumer = 1,
 	Anum_consumer_consumer_no,
-	Anum_consumer_owner
+	Anum_consumer_owner,
+	Natts_consumer = Anum_consumer_owner
 };
+StaticAssertDecl(Natts_consumer == MK_NATTS_INBOX_CONSUMER,
+				 "all columns are listed");
 
 enum
 {
 	Anum_inbox_consumer_no = 1,
 	Anum_inbox_event_id,
 	Anum_inbox_payload_sha256,
-	Anum_inbox_accepted_at
+	Anum_inbox_accepted_at,
+	Natts_inbox = Anum_inbox_accepted_at
 };
+StaticAssertDecl(Natts_inbox == MK_NATTS_INBOX, "all columns are listed");
 
+/* The number and the owner of a consumer; false if there is none. */
 static bool
 mk_find_consumer(const char *consumer, int32 *number, NameData *owner)
 {
@@ -126,7 +133,10 @@ mk_find_consumer(const char *consumer, int32 *number, NameData *owner)
 	return tuple != NULL;
 }
 
-/* The consumer's number; it is made for the user if there is none. */
+/*
+ * The consumer's number.  If there is no such consumer, it is made, and
+ * belongs to the user.  42501 for another role's consumer.
+ */
 static int32
 mk_inbox_consumer(const char *consumer, Oid user)
 {
@@ -143,7 +153,7 @@ mk_inbox_consumer(const char *consumer, Oid user)
 		values[2] = NameGetDatum(&owner);
 		(void) mk_run(MK_MAKE_CONSUMER, values, NULL);
 
-		/* another session may have made it: it is there, or comes too late */
+		/* one that another session has made meanwhile is not always visible */
 		if (!mk_find_consumer(consumer, &number, &owner))
 			ereport(ERROR,
 					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
@@ -183,6 +193,7 @@ mk_find_digest(Datum consumer_no, Datum event_id, uint8 *digest)
 	return !isnull;
 }
 
+/* The SHA-256 of the payload, as a bytea. */
 static Datum
 mk_sha256(const struct varlena *payload)
 {
@@ -200,6 +211,7 @@ mk_sha256(const struct varlena *payload)
 	return PointerGetDatum(digest);
 }
 
+/* mk_inbox_accept for the user, run as the owner of the tables. */
 static bool
 mk_inbox_accept_as_owner(const char *consumer, const char *event_id,
 						 struct varlena *payload, Oid user)
@@ -223,10 +235,11 @@ mk_inbox_accept_as_owner(const char *consumer, const char *event_id,
 				 errmsg("event \"%s\" was accepted by consumer \"%s\" with "
 						"another payload",
 						event_id, consumer),
-				 errhint("Put this one aside for somebody to look at.")));
+				 errhint("Set this event aside for inspection.")));
 	return false;
 }
 
+/* mk_inbox_set_owner for the user, run as the owner of the tables. */
 static void
 mk_inbox_set_owner_as_owner(const char *consumer, const char *owner, Oid user)
 {
@@ -254,7 +267,10 @@ mk_inbox_set_owner_as_owner(const char *consumer, const char *owner, Oid user)
 				 errhint("Run the transaction again.")));
 }
 
-/* What the statements run as: the owner of the tables, and not the caller. */
+/*
+ * The caller, to go back to after statements have run as the owner of the
+ * tables.
+ */
 typedef struct MkAsOwner
 {
 	Oid user;
@@ -262,6 +278,10 @@ typedef struct MkAsOwner
 	int nest_level;
 } MkAsOwner;
 
+/*
+ * Becomes the owner of the tables, with a safe search_path, and connects to
+ * SPI.
+ */
 static void
 mk_inbox_begin(MkAsOwner *as)
 {
@@ -331,7 +351,7 @@ mk_inbox_look(List *missing)
  * Forgetting
  */
 
-/* How many rows are removed at once. */
+/* At most so many rows are removed in one step. */
 #define MK_CLEAN_ROWS 20000
 
 bool

@@ -2,11 +2,11 @@
  * mk_json.c
  *		Bytes of a record as jsonb.
  *
- * What jsonb can hold, only its own input function knows: it refuses what is
- * no JSON, and of JSON the character \u0000, numbers and strings that are too
- * large, and what nests too deeply.  So it is asked, and its error is caught.
- * That takes no subtransaction, since the function has nothing but memory to
- * give back.
+ * Only jsonb's input function knows what jsonb can hold.  It refuses text that
+ * is not JSON, and JSON with the character \u0000, with numbers or strings
+ * that are too large, or that nests too deeply.  So this file calls that
+ * function and catches its error.  It needs no subtransaction for that, since
+ * the function holds nothing but memory when it fails.
  */
 #include "postgres.h"
 
@@ -18,6 +18,7 @@
 #include "mk_json.h"
 #include "mk_utf8.h"
 
+/* Whether an error of jsonb_in means that it refuses the text. */
 static bool
 mk_is_no_jsonb(int sqlstate)
 {
@@ -25,7 +26,10 @@ mk_is_no_jsonb(int sqlstate)
 		ERRCODE_TO_CATEGORY(sqlstate) == ERRCODE_PROGRAM_LIMIT_EXCEEDED;
 }
 
-/* Why jsonb has refused it with that error, which may show some of it. */
+/*
+ * Why jsonb_in has refused the text; its own message may show some of the
+ * text.
+ */
 static const char *
 mk_json_problem(char *json, int sqlstate)
 {

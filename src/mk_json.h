@@ -8,9 +8,9 @@
 #include "utils/jsonb.h"
 
 /*
- * The bytes, which are UTF-8, as jsonb; NULL if they are none that jsonb can
- * hold.  Then *why, if it is not NULL, is a sentence that says why not, and
- * holds nothing of the bytes.  All memory is in the current context.  Needs no
+ * The bytes, which are UTF-8, as jsonb; NULL if jsonb cannot hold them.  Then
+ * *why, if "why" is not NULL, is a sentence that tells the reason and shows
+ * none of the bytes.  All memory is in the current context.  Needs no
  * subtransaction, so it may be called anywhere.
  */
 extern Jsonb *mk_json_decode(struct varlena *bytes, const char **why);

@@ -1,6 +1,7 @@
 /*
  * mk_keyset.c
- *		A set of keys, which are strings of bytes, in so much memory.
+ *		A set of keys, which are strings of bytes, in a limited amount of
+ *		memory.
  */
 #include "postgres.h"
 
@@ -10,7 +11,7 @@
 
 #include "mk_keyset.h"
 
-/* Keys up to that are in the table itself; longer ones in chunks of memory. */
+/* Keys of up to so many bytes are in the table; longer ones are in chunks. */
 #define MK_SHORT_BYTES 16
 #define MK_CHUNK_BYTES (64 * 1024)
 
@@ -18,7 +19,7 @@ typedef struct MkKey
 {
 	union
 	{
-		char bytes[MK_SHORT_BYTES]; /* filled up with 0 */
+		char bytes[MK_SHORT_BYTES]; /* padded with 0 */
 		uint64 words[MK_SHORT_BYTES / sizeof(uint64)];
 		const char *pointer;
 	} u;
@@ -32,6 +33,7 @@ typedef struct MkKeyEntry
 	char status;
 } MkKeyEntry;
 
+/* A key as the table compares it; long keys are not copied. */
 static MkKey
 mk_key(const char *bytes, uint32 length)
 {
@@ -80,12 +82,12 @@ mk_key_hash(const MkKey *key, uint64 seed)
 
 struct MkKeySet
 {
-	uint64 seed; /* so that nobody can choose keys that collide */
+	uint64 seed; /* so that no sender can choose keys that collide */
 	MemoryContext context; /* of all below */
 	Size limit;
-	Size used; /* by the bytes of keys */
-	char *chunk; /* what is free of it */
-	Size room;
+	Size used; /* bytes of keys in chunks */
+	char *chunk; /* the free part of the current chunk */
+	Size room; /* and its size */
 	mk_keys_hash *keys;
 };
 
@@ -131,6 +133,7 @@ mk_keyset_has(MkKeySet *set, const char *bytes, uint32 length)
 	return mk_keys_lookup(set->keys, mk_key(bytes, length)) != NULL;
 }
 
+/* Copies a long key into a chunk. */
 static const char *
 mk_keyset_copy(MkKeySet *set, const char *bytes, uint32 length)
 {
@@ -155,8 +158,8 @@ mk_keyset_copy(MkKeySet *set, const char *bytes, uint32 length)
 }
 
 /*
- * The table doubles when it is nine tenths full, and has both sizes while it
- * does.
+ * Whether a key of this length fits.  The table doubles when it is nine tenths
+ * full, and takes the memory of both sizes while it does.
  */
 static bool
 mk_keyset_has_room(const MkKeySet *set, uint32 length)

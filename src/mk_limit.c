@@ -1,12 +1,12 @@
 /*
  * mk_limit.c
- *		Running what must come to an end soon.
+ *		Running code that must come to an end soon.
  *
- * A timer cancels what runs, as statement_timeout does, and the error of the
- * cancel becomes one of our own: a cancel would end the whole of a pass of
- * maintenance.  Code may catch a cancel and go on, so it is cancelled again
- * and again; code that catches many of them costs the session, since others
- * wait for the locks that it holds.
+ * A timer cancels the code, as statement_timeout does.  The error of the
+ * cancel becomes one of the extension's own, since a cancel would end a whole
+ * pass of maintenance.  Code may catch a cancel and go on, so the timer
+ * cancels it again and again.  Code that catches many cancels loses its
+ * session, since other sessions wait for the locks that it holds.
  */
 #include "postgres.h"
 
@@ -16,7 +16,10 @@
 
 #include "mk_limit.h"
 
-/* How often it is cancelled after that, and how many times at most. */
+/*
+ * After the limit, the code is cancelled at this interval; after so many
+ * cancels its session ends.
+ */
 #define MK_LIMIT_AGAIN_MS 100
 #define MK_LIMIT_CANCELS  50
 
@@ -24,6 +27,7 @@ static TimeoutId mk_limit_timer = MAX_TIMEOUTS;
 static bool mk_limit_active = false;
 static volatile int mk_limit_cancels;
 
+/* The timer's handler; in a signal handler, so it only sets flags. */
 static void
 mk_limit_handler(void)
 {
@@ -46,7 +50,7 @@ mk_limit_begin(void)
 		MK_LIMIT_AGAIN_MS);
 }
 
-/* True if the time has passed. */
+/* Stops the timer; true if the limit has passed. */
 static bool
 mk_limit_end(void)
 {
@@ -54,7 +58,7 @@ mk_limit_end(void)
 	mk_limit_active = false;
 	if (mk_limit_cancels == 0)
 		return false;
-	/* one that came too late to be met */
+	/* a cancel that the code has not processed yet */
 	QueryCancelPending = false;
 	return true;
 }

@@ -1,18 +1,18 @@
 /*
  * mk_limit.h
- *		Running what must come to an end soon: what the owner of a table has
- *		written, where others wait for it.
+ *		Running code that must come to an end soon: code that the owner of a
+ *		table has written, while other sessions wait for its locks.
  */
 #ifndef MK_LIMIT_H
 #define MK_LIMIT_H
 
-/* How long it may run, in milliseconds */
+/* The limit, in milliseconds. */
 #define MK_LIMIT_MS 5000
 
 /*
  * Calls the function.  Raises 55000 with the message "what" if it runs for
- * longer than the limit; a cancel by a user stays a cancel.  Calls inside of
- * the function are under the limit that there is.
+ * longer than the limit.  A cancel by a user stays a cancel.  If the function
+ * calls this again, the inner call has no limit of its own.
  */
 extern void
 mk_limit_call(void (*function)(void *arg), void *arg, const char *what);

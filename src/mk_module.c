@@ -1,6 +1,6 @@
 /*
  * mk_module.c
- *		The library: what is done once when a backend loads it.
+ *		The library: what it does once when a backend loads it.
  */
 #include "postgres.h"
 

@@ -2,13 +2,13 @@
  * mk_numbering.c
  *		Records that producers have numbered: sequences and repeats.
  *
- * A producer numbers its records to each partition from 0 in each epoch.  A call
- * checks its sequence against what is committed and what the transaction has sent
- * before.  While the transaction commits, it holds the locks of its producers
- * (see mk_producer.c), and checks again: a session that waited for another one,
- * which sent the same records, finds them there, leaves its own out, and reports
- * the offsets of those.  The transaction that sends records writes the rows about
- * their sequences.
+ * A producer numbers its records to each partition from 0 in each epoch.  A
+ * call checks its sequence against what is committed and what the transaction
+ * has sent before.  While the transaction commits, it holds the locks of its
+ * producers (see mk_producer.c), and checks again: a session that waited for
+ * another one, which sent the same records, finds them there, leaves its own
+ * out, and reports the offsets of those.  The transaction that sends records
+ * writes the rows about their sequences.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@
 #include "mk_topic.h"
 #include "mk_xact.h"
 
-/* An append()'s sequence and offset. */
+/* A sequence that append() has sent, and the offset that it returned. */
 typedef struct MkAppended
 {
 	int64 sequence;
@@ -46,9 +46,11 @@ typedef struct MkOutput
 	int32 epoch;
 	int nappended;
 	MkAppended *appended;
-	int64 last_offset; /* of what it had sent before, -1: of nothing */
-	MkProducerRun run; /* being placed; last_sequence < first_sequence: none */
-	MkProducerRun former; /* the same, of which repeats are being checked */
+	int64 last_offset; /* of what it had sent before, -1: it had sent nothing */
+
+	/* last_sequence < first_sequence: none */
+	MkProducerRun run; /* that is being written */
+	MkProducerRun former; /* that repeats are being compared with */
 } MkOutput;
 
 /* The sequences that the transaction sends. */
@@ -59,6 +61,7 @@ typedef struct MkDeferredOutput
 	int64 last;
 } MkDeferredOutput;
 
+/* Repeats whose offsets follow each other. */
 typedef struct MkRepeatRun
 {
 	int64 base_offset;
@@ -66,8 +69,9 @@ typedef struct MkRepeatRun
 } MkRepeatRun;
 
 /*
- * Repeats that were known at the call, in a partition.  The runs only grow, and
- * the deferred actions of all savepoints share them; each knows how many are its.
+ * Repeats that were known at the call, in a partition.  The runs only grow,
+ * and the deferred actions of all savepoints share them; each knows how many
+ * are its.
  */
 typedef struct MkRepeats
 {
@@ -116,18 +120,19 @@ mk_out_of_order(const MkOutput *o, int64 sequence, int64 last)
  * What producers send
  */
 
-/* What is noted of an output. */
+/* What is known of an output: its last run, as it is stored. */
 typedef struct MkKnown
 {
-	int64 last; /* sequence that counts, -1: none */
-	int64 last_offset; /* of what is noted, also if it does not count */
-	bool expired;
-	int64 lost_from; /* the log's tail, if more is noted; else -1 */
+	int64 last; /* the last sequence that counts, -1: none */
+	int64 last_offset; /* of the run, even if it does not count; -1: none */
+	bool expired; /* the run does not count */
+	int64 lost_from; /* the log's tail, if the run goes beyond; else -1 */
 } MkKnown;
 
 /*
- * "next" is the sequence that is to come, if all is well.  What would be a repeat
- * counts only if the log has its records: see mk_stale.c.
+ * Looks up what is known of an output.  "next" is the sequence that the caller
+ * is going to send.  Where that would be a repeat, a sequence counts only if
+ * the log still has its record: see mk_stale.c.
  */
 static void
 mk_known(const MkProducerRow *producer, const MkOutput *o, int64 next,
@@ -190,6 +195,7 @@ mk_output_same(const void *a, const void *b)
 		strcmp(oa->use->producer, ob->use->producer) == 0;
 }
 
+/* Finds which of the sequences are repeats; the producer is locked. */
 static void
 mk_output_lock(void *deferred)
 {
@@ -201,7 +207,7 @@ mk_output_lock(void *deferred)
 
 	Assert(mk_lock_producer_is_mine(o->use->producer));
 	mk_catalog_check_topic(o->topic, o->topic_id);
-	/* all from the former one on it has begun itself */
+	/* this transaction has begun all epochs after the former one */
 	if (o->epoch < o->use->former_epoch || o->epoch > producer->epoch)
 		mk_producer_fence(o->use->producer, o->epoch, producer->epoch);
 	mk_known(producer, o, d->first, &known);
@@ -221,7 +227,7 @@ mk_output_lock(void *deferred)
 						   o->partition, NameStr(o->topic->name)),
 				 errhint("Run the transaction again.")));
 
-	/* numbers begin anew: the keys of before must be free */
+	/* sequences begin at 0 again, so the rows of the same keys must go */
 	if (known.expired)
 		mk_producer_rows_delete(producer->producer_id, o->topic_id,
 								o->partition);
@@ -232,7 +238,7 @@ mk_output_lock(void *deferred)
 		o->last_offset = known.last_offset;
 }
 
-/* Tells the offsets of those that turned out to be repeats. */
+/* Adds the original offsets of repeats to what last_sent() returns. */
 static void
 mk_output_write(void *deferred)
 {
@@ -263,7 +269,10 @@ static const MkDeferredKind mk_output_kind = {
 	.discard = pfree,
 };
 
-/* "offset" is -1 for a record of this transaction. */
+/*
+ * Raises MK045: the sequence belongs to another record, at this offset, or of
+ * this transaction if that is -1.
+ */
 static void
 mk_other_content(const MkOutput *o, int64 sequence, int64 offset)
 {
@@ -285,6 +294,7 @@ mk_other_content(const MkOutput *o, int64 sequence, int64 offset)
 					 "minikafka.producer_state().")));
 }
 
+/* For mk_compare_content, a MkLogSink. */
 typedef struct MkComparison
 {
 	const MkRecord *record;
@@ -300,7 +310,7 @@ mk_compare_content(const MkLogRecord *former, void *arg)
 	return true;
 }
 
-/* A repeat of a record that may still be in the log. */
+/* Raises MK045 if the log still has the record, and it is another one. */
 static void
 mk_check_content(const MkOutput *o, int64 sequence, int64 offset,
 				 const MkRecord *record)
@@ -312,6 +322,7 @@ mk_check_content(const MkOutput *o, int64 sequence, int64 offset,
 		mk_other_content(o, sequence, offset);
 }
 
+/* A batch's "repeat": compares the record with the one in the log. */
 static void
 mk_output_repeat(MkSequencedBatch *batch, int64 sequence,
 				 const MkRecord *record)
@@ -325,6 +336,7 @@ mk_output_repeat(MkSequencedBatch *batch, int64 sequence,
 						 record);
 }
 
+/* A batch's "done": stores the run that is being written. */
 static void
 mk_output_done(MkSequencedBatch *batch)
 {
@@ -338,6 +350,7 @@ mk_output_done(MkSequencedBatch *batch)
 	o->run.last_sequence = o->run.first_sequence - 1;
 }
 
+/* A batch's "placed": adds to the run, or begins another one. */
 static void
 mk_output_placed(MkSequencedBatch *batch, int64 sequence, int64 offset)
 {
@@ -350,7 +363,7 @@ mk_output_placed(MkSequencedBatch *batch, int64 sequence, int64 offset)
 		run->last_sequence = sequence;
 		return;
 	}
-	/* it goes on from records that the log has lost */
+	/* the sequence follows records that the log has lost */
 	if (unlikely(offset <= o->last_offset))
 	{
 		MkProducerRun row;
@@ -383,6 +396,7 @@ mk_repeat_same(const void *a, const void *b)
 	return mk_repeat_tag(a) == mk_repeat_tag(b);
 }
 
+/* Adds the original offsets of repeats to what last_sent() returns. */
 static void
 mk_repeat_write(void *deferred)
 {
@@ -406,7 +420,7 @@ static const MkDeferredKind mk_repeat_kind = {
  * At the call
  */
 
-/* A sequence that the transaction has noted before. */
+/* The offset that append() has returned for a sequence, -1 if it has not. */
 static int64
 mk_appended_offset(const MkOutput *o, int64 sequence)
 {
@@ -416,6 +430,7 @@ mk_appended_offset(const MkOutput *o, int64 sequence)
 	return -1;
 }
 
+/* Defers that last_sent() reports a repeat of the record at this offset. */
 static void
 mk_defer_repeat(const MkOutput *o, int64 offset)
 {
@@ -453,7 +468,7 @@ mk_defer_repeat(const MkOutput *o, int64 offset)
 	MemoryContextSwitchTo(old);
 }
 
-/* One that is committed, and its offset. */
+/* Finds the record that is sent again, and compares it with the new one. */
 static void
 mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
 		  const MkRecord *record, MkNumbered *result)
@@ -475,6 +490,7 @@ mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
 	mk_defer_repeat(o, result->offset);
 }
 
+/* An output with an empty batch. */
 static MkOutput *
 mk_output_new(const MkOutput *like)
 {
@@ -545,7 +561,7 @@ mk_numbering_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 	d->last = sequence;
 	mk_xact_defer(&mk_output_kind, d);
 
-	/* offsets of a savepoint that was rolled back */
+	/* forget offsets of a savepoint that was rolled back */
 	while (d->output->nappended > 0 &&
 		   d->output->appended[d->output->nappended - 1].sequence >= sequence)
 		d->output->nappended--;

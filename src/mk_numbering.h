@@ -8,38 +8,39 @@
 #include "mk_batch.h"
 #include "mk_catalog.h"
 
-/* What a call says of its producer. */
+/* The arguments of a call about its producer. */
 typedef struct MkNumbering
 {
 	const char *producer;
 	int64 sequence;
-	bool has_epoch; /* else the current one */
+	bool has_epoch; /* else the current epoch counts */
 	int32 epoch;
 } MkNumbering;
 
-/* What is to be done with the record */
+/* What the caller is to do with the record. */
 typedef struct MkNumbered
 {
-	bool repeated; /* nothing: it is there, or this transaction has sent it */
-	int64 offset; /* then its offset; -1 where that is not known yet */
-	MkSequencedBatch *batch; /* else it is to be sent with this */
+	bool repeated; /* nothing: it is stored, or this transaction has sent it */
+	int64 offset; /* then its offset, -1 if that is not known yet */
+	MkSequencedBatch *batch; /* otherwise send it in this batch */
 } MkNumbered;
 
 /*
- * Notes that the producer sends this sequence to the partition.  MK045 if it is
- * not the next, or a repeat of a record that is still there, and that has another
- * key or value; MK047 if the epoch is not the current one, both also at commit;
- * 42501 for another role's producer.  With "eager" the producer's lock is
- * taken, to the end of the transaction, so that what is said of a repeat is
- * final; else one may still turn out to be one.
+ * Defers that the producer sends this sequence to the partition.  Raises MK045
+ * if the sequence is not the next one, or if it is a repeat and the record
+ * that is still stored has another key or value; MK047 if the epoch is not the
+ * current one; both also at commit; 42501 for another role's producer.  With
+ * "eager" it takes the producer's lock, to the end of the transaction, so the
+ * answer about a repeat is final; without, the record may turn out to be a
+ * repeat at commit.
  */
 extern void
 mk_numbering_send(const MkNumbering *numbering, MkTopic *topic, int32 partition,
 				  const MkRecord *record, bool eager, MkNumbered *result);
 
 /*
- * After an eager one that is not repeated: notes the offset that it will have,
- * for a repeat in the same transaction.
+ * Remembers the offset that append() has returned for a sequence, for a repeat
+ * in the same transaction.
  */
 extern void
 mk_numbering_appended(MkSequencedBatch *batch, int64 sequence, int64 offset);

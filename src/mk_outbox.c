@@ -2,7 +2,7 @@
  * mk_outbox.c
  *		The outbox trigger: rows of a table as records.
  *
- * What the trigger's arguments mean for the table is found once a statement.
+ * The trigger's arguments are looked up in the table once for each statement.
  */
 #include "postgres.h"
 
@@ -31,7 +31,7 @@
 #include "mk_topic.h"
 #include "mk_utf8.h"
 
-/* One of the columns that make the key */
+/* A column of the key. */
 typedef struct MkKeyColumn
 {
 	AttrNumber attno;
@@ -52,16 +52,16 @@ static const char *const mk_op_names[MK_NUM_OPS] = {
 	[MK_OP_DELETE] = "DELETE",
 };
 
-/* What the arguments mean. */
+/* What the trigger's arguments mean for its table. */
 typedef struct MkOutbox
 {
 	const char *topic;
-	bool key_varies; /* with the session's settings */
+	bool key_varies; /* the key's text depends on settings */
 	int nkeys;
 	MkKeyColumn *keys;
 	int nkept;
-	AttrNumber *kept; /* columns that are sent; NULL: all of them */
-	TupleDesc kept_desc;
+	AttrNumber *kept; /* the columns that are sent; NULL: all */
+	TupleDesc kept_desc; /* a row of those */
 	Datum headers[MK_NUM_OPS]; /* jsonb */
 } MkOutbox;
 
@@ -69,7 +69,10 @@ typedef struct MkOutbox
  * The arguments
  */
 
-/* The table that the trigger was made on, also where it fires on a partition. */
+/*
+ * The table that the trigger was created on.  A trigger that fires on a
+ * partition is a clone of the one on the partitioned table.
+ */
 static Oid
 mk_trigger_table(const TriggerData *trigger)
 {
@@ -102,6 +105,7 @@ mk_trigger_table(const TriggerData *trigger)
 	return relid;
 }
 
+/* The headers of all records of an operation: its name, table and schema. */
 static Datum
 mk_outbox_headers(MkOp op, Oid relid)
 {
@@ -118,6 +122,7 @@ mk_outbox_headers(MkOp op, Oid relid)
 	return JsonbPGetDatum(mk_headers_normalize(DatumGetJsonbP(jsonb)));
 }
 
+/* The number of a column that an argument names; 42703 if there is none. */
 static AttrNumber
 mk_outbox_column(const TriggerData *trigger, const char *name)
 {
@@ -135,7 +140,7 @@ mk_outbox_column(const TriggerData *trigger, const char *name)
 	return attno;
 }
 
-/* Whether the text of a type is the same whatever the settings are. */
+/* Whether the text of a type does not depend on settings. */
 static bool
 mk_text_is_fixed(Oid type)
 {
@@ -157,13 +162,17 @@ mk_text_is_fixed(Oid type)
 	}
 }
 
-/* From PostgreSQL 18 on; not computed when triggers fire. */
+/*
+ * Whether the column is a virtual generated one, which there is from
+ * PostgreSQL 18 on.  It has no value when triggers fire.
+ */
 static bool
 mk_is_virtual(Form_pg_attribute att)
 {
 	return att->attgenerated == 'v';
 }
 
+/* Adds a column to the key. */
 static void
 mk_outbox_add_key(MkOutbox *o, const TriggerData *trigger, const char *name)
 {
@@ -190,7 +199,7 @@ mk_outbox_add_key(MkOutbox *o, const TriggerData *trigger, const char *name)
 	o->nkeys++;
 }
 
-/* The row type without the columns that are left out. */
+/* Sets which columns are sent, and their row type. */
 static void
 mk_outbox_keep(MkOutbox *o, TupleDesc desc, const bool *left_out)
 {
@@ -204,6 +213,7 @@ mk_outbox_keep(MkOutbox *o, TupleDesc desc, const bool *left_out)
 	BlessTupleDesc(o->kept_desc);
 }
 
+/* Looks the arguments up; all memory is in the current context. */
 static MkOutbox *
 mk_outbox_prepare(const TriggerData *trigger)
 {
@@ -254,7 +264,7 @@ mk_outbox_key(MkOutbox *o, const TriggerData *trigger, HeapTuple row)
 	StringInfoData buf;
 	int nest_level = 0;
 
-	/* a row has one key, whoever writes it */
+	/* a row has the same key in every session */
 	if (o->key_varies)
 	{
 		nest_level = NewGUCNestLevel();
@@ -339,7 +349,7 @@ mk_outbox_send(TriggerData *trigger, FmgrInfo *flinfo)
 {
 	MkOutbox *o = flinfo->fn_extra;
 	TriggerEvent event = trigger->tg_event;
-	HeapTuple row = trigger->tg_trigtuple; /* the old one, of an UPDATE */
+	HeapTuple row = trigger->tg_trigtuple; /* of an UPDATE, the old one */
 	struct varlena *key;
 	struct varlena *new_key;
 

@@ -9,9 +9,10 @@
 #include "fmgr.h"
 
 /*
- * Sends what happened to the row, as the trigger's arguments say: the topic,
- * the column of the key, or several joined by commas, and "-column" for each
- * to leave out.  The first call for a trigger keeps what it has found in flinfo.
+ * Sends the row that the trigger fired for, or a tombstone for a key that is
+ * gone.  The trigger's arguments are the topic, the columns of the key, and
+ * "-column" for each column to leave out.  The first call of a statement keeps
+ * in flinfo what it has looked up.
  */
 extern void mk_outbox_send(TriggerData *trigger, FmgrInfo *flinfo);
 

@@ -1,11 +1,12 @@
 /*
  * mk_outgoing.c
- *		What the transaction is going to send: to which topics and partitions, and
- *		in which levels of subtransactions.
+ *		What the transaction is going to send: to which topics and partitions,
+ *		and in which levels of subtransactions.
  *
- * The stack of levels tells where the records of each subtransaction begin in the
- * buffer, and how many it has sent to each partition, as async.c does for its
- * notifications.  A level is made when a subtransaction first sends something.
+ * The stack of levels tells where the records of each subtransaction begin in
+ * the buffer, and how many it has sent to each partition, as async.c does for
+ * its notifications.  A level is made when a subtransaction first sends
+ * something.
  */
 #include "postgres.h"
 

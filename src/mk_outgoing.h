@@ -1,7 +1,7 @@
 /*
  * mk_outgoing.h
- *		What the transaction is going to send: to which topics and partitions, and
- *		in which levels of subtransactions.
+ *		What the transaction is going to send: to which topics and partitions,
+ *		and in which levels of subtransactions.
  *
  * All of it is in TopTransactionContext.
  */
@@ -84,8 +84,8 @@ typedef struct MkOutgoing
 extern MkOutgoing *mk_outgoing_get(void);
 
 /*
- * What there is, made if there is nothing; with a level for the current nesting.
- * To be called before each change.
+ * What there is, made if there is nothing; with a level for the current
+ * nesting.  To be called before each change.
  */
 extern MkOutgoing *mk_outgoing_begin(void);
 

@@ -1,6 +1,6 @@
 /*
  * mk_owner.c
- *		Running what the owner of a topic has written: expressions of its
+ *		Running code that the owner of a topic has written: expressions of its
  *		indexes and constraints.
  */
 #include "postgres.h"
@@ -12,7 +12,7 @@
 #include "mk_limit.h"
 #include "mk_owner.h"
 
-/* Whether an error comes from the server, and quotes no data. */
+/* Whether an error comes from the server itself, and so quotes no data. */
 static bool
 mk_owner_may_pass(int sqlstate)
 {
@@ -29,7 +29,7 @@ mk_owner_may_pass(int sqlstate)
 	}
 }
 
-/* Whether a name was not found. */
+/* Whether the error is that a name was not found. */
 static bool
 mk_owner_is_undefined(int sqlstate)
 {

@@ -1,12 +1,13 @@
 /*
  * mk_producer.c
- *		Idempotent producers: epochs, owners, and forgetting what they have sent.
+ *		Idempotent producers: epochs, owners, and forgetting what they have
+ *		sent.
  *
- * A call reads the producer as it is then, and defers that the transaction uses
- * it.  While the transaction commits, it locks its producers, to its end, and
- * checks that what the calls went by still holds: that no other session has begun
- * an epoch, and that the roles that used the producer may.  See mk_numbering.c for
- * the records that a producer sends.
+ * A call reads the producer as it is then, and defers that the transaction
+ * uses it.  While the transaction commits, it locks its producers, to its end,
+ * and checks that what the calls went by still holds: that no other session
+ * has begun an epoch, and that the roles that used the producer may.  See
+ * mk_numbering.c for the records that a producer sends.
  */
 #include "postgres.h"
 
@@ -29,12 +30,13 @@
 struct MkDeferredProducer
 {
 	MkProducerUse *use;
-	List *users; /* OIDs of who has used it; the first may make it */
-	bool sends; /* for a producer that there was not: in epoch 0 */
-	bool begins; /* an epoch */
+	List *
+		users; /* OIDs of the roles that have used it; the first one makes it */
 	bool is_new; /* at the call there was no such producer */
+	bool sends; /* if it is new: the transaction sends in epoch 0 */
+	bool begins; /* the transaction begins an epoch */
 	MkProducerRow row; /* as it was at the call */
-	int32 epoch; /* that it begins */
+	int32 epoch; /* the one that it begins */
 };
 
 void
@@ -52,6 +54,7 @@ mk_producer_fence(const char *producer, int32 epoch, int32 current)
 				 : errhint("Epochs come from minikafka.init_producer().")));
 }
 
+/* Raises MK047: another session has begun an epoch since this one looked. */
 static void
 mk_superseded(const char *producer, int32 epoch)
 {
@@ -63,7 +66,7 @@ mk_superseded(const char *producer, int32 epoch)
 }
 
 /* ---------------------------------------------------------------------------
- * Deferred actions of producers
+ * The use of a producer, a deferred action
  */
 
 static uint64
@@ -81,8 +84,9 @@ mk_producer_same(const void *a, const void *b)
 }
 
 /*
- * What the call went by is gone if another session has begun an epoch; also of
- * a producer that there was not, whose epoch is the same then.
+ * Raises MK047 if another session has begun an epoch since the call, also that
+ * of a producer that did not exist at the call.  "found" tells whether the
+ * producer exists now, as d->use->row says.
  */
 static void
 mk_producer_check(const MkDeferredProducer *d, bool found)
@@ -104,7 +108,9 @@ mk_producer_check(const MkDeferredProducer *d, bool found)
 		mk_superseded(d->use->producer, now->epoch);
 }
 
-/* Finds the producer, or makes it, and checks the rights again. */
+/*
+ * Locks the producer, makes it if there is none, and checks the rights again.
+ */
 static void
 mk_producer_lock(void *deferred)
 {
@@ -161,7 +167,11 @@ mk_producer_copy(const MkDeferredProducer *before)
 	return d;
 }
 
-/* The transaction's deferred action; a new one has the producer as it is now. */
+/*
+ * The transaction's deferred action.  If there is none, a new one is deferred,
+ * which has the producer as it is now, and *is_fresh is set.  42501 for
+ * another role's producer.
+ */
 static const MkDeferredProducer *
 mk_producer_deferred(const char *producer, bool *is_fresh)
 {

@@ -1,8 +1,9 @@
 /*
  * mk_producer_rows.c
- *		Producers, and what each has sent to each partition, newest first.
+ *		The rows of producers, and of what each has sent to each partition,
+ *		newest first.
  *
- * What holds now is read as in mk_progress.c.
+ * The rows as they are now are read as in mk_progress.c.
  */
 #include "postgres.h"
 
@@ -52,6 +53,7 @@ StaticAssertDecl(Natts_produced == MK_NATTS_PRODUCED, "all columns are listed");
  * Producers
  */
 
+/* Begins a scan for a producer's row and returns it, NULL if there is none. */
 static HeapTuple
 mk_producer_scan(MkRows *rows, const char *producer)
 {
@@ -179,7 +181,7 @@ mk_producer_rows_name(int32 producer_id)
 }
 
 /* ---------------------------------------------------------------------------
- * What they have sent
+ * What producers have sent
  */
 
 static int32
@@ -223,7 +225,10 @@ mk_producer_rows_last(int32 producer_id, int32 topic_id, int32 partition,
 	return tuple != NULL;
 }
 
-/* The first or the last row of this epoch whose last_sequence is at least that. */
+/*
+ * The first or the last run of this epoch whose last sequence is at least this
+ * one; false if there is none.
+ */
 static bool
 mk_producer_rows_since(int32 producer_id, int32 topic_id, int32 partition,
 					   int32 epoch, int64 sequence, ScanDirection direction,
@@ -277,7 +282,7 @@ mk_producer_rows_put(int32 producer_id, int32 topic_id, int32 partition,
 	MemoryContext context;
 	MemoryContext old;
 
-	/* inserting takes memory, and a transaction may have very many runs */
+	/* inserting allocates memory, and a transaction may have very many runs */
 	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka run",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
@@ -308,9 +313,10 @@ mk_producer_rows_last_offset(const MkProducerRun *row)
 }
 
 /*
- * Goes back over the rows that end at the tail or beyond, and removes them on
- * the way if asked to.  Returns what is left of the last one that begins below:
- * in the order of the key, offsets grow.
+ * Goes back over the runs that end at the tail or beyond, and with "remove"
+ * removes them on the way.  Sets *row to the last run that begins below the
+ * tail, without what lies beyond, and *shortened if that has changed it; false
+ * if there is none.  In the order of the key, offsets grow.
  */
 static bool
 mk_producer_rows_back(int32 producer_id, int32 topic_id, int32 partition,
@@ -386,10 +392,11 @@ mk_producer_rows_ids(Snapshot snapshot)
 						  snapshot);
 }
 
+/* For mk_producer_rows_is_needed: which sequences are to stay known. */
 typedef struct MkKnown
 {
 	int32 epoch;
-	int64 above; /* sequences above that are to be known */
+	int64 above; /* the sequences above this one */
 } MkKnown;
 
 static bool
@@ -439,6 +446,7 @@ mk_producer_rows_delete_topic(int32 topic_id)
 	}
 }
 
+/* For mk_producer_rows_take: the arguments of mk_producer_rows_scan. */
 typedef struct MkProducerRunScan
 {
 	int32 producer_id;

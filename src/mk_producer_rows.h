@@ -1,10 +1,12 @@
 /*
  * mk_producer_rows.h
- *		Producers, and what each has sent to each partition, newest first.
+ *		The rows of producers, and of what each has sent to each partition,
+ *		newest first.
  *
- * What a transaction has sent is a row for each run of sequences and offsets
- * that both grow by one.  Its key ends in the epoch and the last sequence, so
- * that the newest row is the last, and a repeated sequence is found by one look.
+ * What a transaction has sent to a partition is one row for each run:
+ * sequences and offsets that both grow by one.  The key of a row ends in the
+ * epoch and the last sequence, so the newest row is the last one, and one
+ * index look-up finds the row of a repeated sequence.
  */
 #ifndef MK_PRODUCER_ROWS_H
 #define MK_PRODUCER_ROWS_H
@@ -17,47 +19,52 @@ typedef struct MkProducerRow
 	int32 producer_id;
 	NameData owner; /* a role's name */
 	int32 epoch;
-	bool initialized; /* by init_producer(), not by a first send */
+	bool initialized; /* init_producer() was called, not only send() */
 } MkProducerRow;
 
 /* The producer of this name as it is now; false if there is none. */
 extern bool mk_producer_rows_get(const char *producer, MkProducerRow *row);
 
 /*
- * Writes a new producer's row, or the epoch that init_producer() begins, or
- * another owner; under mk_lock_producer.
+ * Write a new producer's row, the epoch that init_producer() begins, and
+ * another owner.  The caller holds mk_lock_producer.
  */
 extern void
 mk_producer_rows_insert(const char *producer, const MkProducerRow *row);
 extern void mk_producer_rows_begin_epoch(const char *producer, int32 epoch);
 extern void mk_producer_rows_set_owner(const char *producer, const char *owner);
 
-/* mk_role_look for the owners of producers. */
+/* mk_role_look for the owners of all producers. */
 extern List *mk_producer_rows_look(List *missing);
 
+/* A run of sequences whose offsets follow each other too. */
 typedef struct MkProducerRun
 {
 	int32 epoch;
 	int64 first_sequence;
 	int64 last_sequence;
 	int64 first_offset; /* of first_sequence */
-	TimestampTz at;
+	TimestampTz at; /* when it was sent */
 } MkProducerRun;
 
-/* The newest row, as the snapshot has it (NULL: as it is now). */
+/*
+ * The newest run, as the snapshot sees it, or for NULL as it is now; false if
+ * there is none.
+ */
 extern bool
 mk_producer_rows_last(int32 producer_id, int32 topic_id, int32 partition,
 					  Snapshot snapshot, MkProducerRun *row);
 
 /*
- * The newest row as it is now, found faster if it is of this epoch and not
- * below the sequence "near".  There must be none of a later epoch.
+ * The newest run as it is now; false if there is none.  There must be none of
+ * a later epoch.  It is found faster if it is of this epoch and does not end
+ * below the sequence "near".
  */
 extern bool
 mk_producer_rows_last_near(int32 producer_id, int32 topic_id, int32 partition,
 						   int32 epoch, int64 near, MkProducerRun *row);
 
-/* The row that has this sequence; false if it is not known. */
+/* The run that has this sequence; false if it is not known. */
 extern bool
 mk_producer_rows_find(int32 producer_id, int32 topic_id, int32 partition,
 					  int32 epoch, int64 sequence, MkProducerRun *row);
@@ -69,7 +76,7 @@ extern bool mk_producer_rows_has_expired(const MkProducerRun *run);
 extern int64 mk_producer_rows_last_offset(const MkProducerRun *row);
 
 /*
- * The last row as it was when the log ended at "tail": without the sequences
+ * The newest run as it was when the log ended at "tail": without the sequences
  * whose offsets lie there or beyond.  False if there is none.
  */
 extern bool
@@ -80,28 +87,36 @@ mk_producer_rows_last_below(int32 producer_id, int32 topic_id, int32 partition,
 extern void mk_producer_rows_forget(int32 producer_id, int32 topic_id,
 									int32 partition, int64 tail);
 
+/* Stores a new run; the caller holds mk_lock_producer. */
 extern void mk_producer_rows_put(int32 producer_id, int32 topic_id,
 								 int32 partition, const MkProducerRun *row);
 
-/* Removes the rows of a producer in a partition, or of a topic. */
+/*
+ * Remove all runs of a producer in a partition, for a caller that holds
+ * mk_lock_producer, and of all producers in a topic that is being dropped.
+ */
 extern void
 mk_producer_rows_delete(int32 producer_id, int32 topic_id, int32 partition);
 extern void mk_producer_rows_delete_topic(int32 topic_id);
 
-/* The numbers of all producers that there are such rows of, ascending. */
+/* The numbers of all producers that have runs, ascending. */
 extern List *mk_producer_rows_ids(Snapshot snapshot);
 
 /* The name of the producer of this number, NULL if there is none. */
 extern char *mk_producer_rows_name(int32 producer_id);
 
 /*
- * Removes the rows that are not needed to know the last "known" sequences of the
- * newest row's epoch, all for 0; leaves what somebody else is removing.
+ * Removes the runs that are not needed to know the last "known" sequences of
+ * the newest run's epoch; all for 0.  Leaves rows that another session is
+ * removing.
  */
 extern void mk_producer_rows_clean(int32 producer_id, int32 topic_id,
 								   int32 partition, int64 known);
 
-/* Calls back for the newest row of each partition that it has sent to. */
+/*
+ * Calls back for the newest run in each partition that the producer has sent
+ * to.
+ */
 typedef void (*MkProducerRunSink)(int32 topic_id, int32 partition,
 								  const MkProducerRun *row, void *arg);
 extern void mk_producer_rows_scan(int32 producer_id, Snapshot snapshot,

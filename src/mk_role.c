@@ -1,10 +1,10 @@
 /*
  * mk_role.c
- *		Who owns what has an owner, but is no object of the database: groups,
- *		producers, consumers of the inbox.
+ *		Owners of things that are not objects of the database: groups,
+ *		producers and consumers of the inbox.
  *
- * The owner is kept by name, so that a dump can be restored where the role is
- * missing.
+ * An owner is stored by name, so that a dump can be restored where the role
+ * does not exist.
  */
 #include "postgres.h"
 
@@ -46,11 +46,12 @@ mk_role_check_give(const char *owner, const char *new_owner, Oid user,
  * Roles that do not exist
  */
 
+/* A role that does not exist, and what names it. */
 typedef struct MkMissingRole
 {
 	char *role;
-	int count; /* of what names it */
-	char *what; /* the first of these, and how it names it */
+	int count; /* of the things that name it */
+	char *what; /* the first of these, and "belongs" or "is granted" */
 } MkMissingRole;
 
 List *

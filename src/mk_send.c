@@ -8,19 +8,20 @@
  *
  * The file takes part in the three passes of the commit (see mk_xact.c):
  *
- * - Before any lock, it checks records again whose topic's contract has changed.
+ * - Before any lock, it checks records again whose topic's contract has
+ *	 changed.
  * - In the first pass it takes the sequencing locks of the partitions, each in
  *	 ascending order, after the locks of the deferred actions.  It makes the
- *	 segments that are needed, which is the only thing that is written before all
- *	 is checked, and rolls back.
+ *	 segments that are needed, which is the only thing that is written before
+ *	 all is checked, and rolls back.
  * - In the second it writes the records, at the tail of each partition.
- * - In the third it takes the in-flight locks, to the end of the transaction, and
- *	 releases the sequencing locks, before the WAL is flushed.
+ * - In the third it takes the in-flight locks, to the end of the transaction,
+ *	 and releases the sequencing locks, before the WAL is flushed.
  *
- * The third pass keeps the sequencing lock of a partition to the end where others
- * could not go on yet: where the transaction wrote into a segment that it made
- * itself; and everywhere in a SERIALIZABLE transaction, which can still fail.
- * append() took the lock before, so it holds it twice.
+ * The third pass keeps the sequencing lock of a partition to the end where
+ * others could not go on yet: where the transaction wrote into a segment that
+ * it made itself; and everywhere in a SERIALIZABLE transaction, which can
+ * still fail. append() took the lock before, so it holds it twice.
  *
  * A failure after the second pass leaves the offsets free, unless a later
  * transaction has taken higher ones by then: that leaves a hole, over which

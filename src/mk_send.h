@@ -17,8 +17,8 @@ extern void mk_send_init(void);
 
 /*
  * Sends a record when the transaction commits.  Raises what mk_contract_check
- * raises if the record is not as the topic's contract says.  The record is copied.
- * "batch" is NULL for a record without a sequence.
+ * raises if the record is not as the topic's contract says.  The record is
+ * copied.  "batch" is NULL for a record without a sequence.
  */
 extern void
 mk_send_record(MkTopic *topic, int32 partition, const MkRecord *record,

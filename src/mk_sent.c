@@ -2,8 +2,8 @@
  * mk_sent.c
  *		What the last transaction of the session has sent, for last_sent().
  *
- * A transaction collects its list while it commits, and it replaces the session's
- * when the transaction has committed.
+ * A transaction collects its list while it commits, and it replaces the
+ * session's when the transaction has committed.
  */
 #include "postgres.h"
 

@@ -18,10 +18,10 @@ typedef struct MkSent
 } MkSent;
 
 /*
- * What the last transaction of this session that sent something and committed has
- * sent; also the records that were there already, of sequences that it repeated.
- * In order of topic, partition and offset; valid until the next transaction
- * ends.
+ * What the last transaction of this session that sent something and committed
+ * has sent; also the records that were there already, of sequences that it
+ * repeated.  In order of topic, partition and offset; valid until the next
+ * transaction ends.
  */
 extern const MkSent *mk_sent_last(int *n);
 

@@ -3,9 +3,9 @@
  *		What all users of shared memory share: one request for memory, one
  *		start-up hook, and one callback at the end of each transaction.
  *
- * Users add themselves in _PG_init.  The postmaster then asks each for its size,
- * and attaches them all in the start-up hook; backends inherit that, or, where
- * they do not fork, run the same hooks.
+ * Users add themselves in _PG_init.  The postmaster then asks each for its
+ * size, and attaches them all in the start-up hook; backends inherit that, or,
+ * where they do not fork, run the same hooks.
  */
 #include "postgres.h"
 

@@ -35,8 +35,8 @@ typedef struct MkShmemUser
 extern void mk_shmem_init(void);
 
 /*
- * Adds a user; to be called in _PG_init.  If the server does not have the shared
- * memory, none of its functions is ever called.
+ * Adds a user; to be called in _PG_init.  If the server does not have the
+ * shared memory, none of its functions is ever called.
  */
 extern void mk_shmem_add(const MkShmemUser *user);
 

@@ -8,9 +8,11 @@
 #include "utils/elog.h"
 
 /*
- * Calls function(arg) in a subtransaction of its own.  NULL, or if it raised
- * an error whose SQLSTATE "expected" accepts, that, and the subtransaction is
- * rolled back; any other error goes on.  Not in a parallel operation.
+ * Calls function(arg) in a subtransaction of its own.  Returns NULL if it has
+ * succeeded.  If it has raised an error whose SQLSTATE "expected" accepts,
+ * rolls the subtransaction back and returns the error, in the current memory
+ * context; any other error is raised again.  Not to be called in a parallel
+ * operation.
  */
 extern ErrorData *
 mk_try(void (*function)(void *arg), void *arg, bool (*expected)(int sqlstate));

@@ -2,8 +2,8 @@
  * mk_utf8.c
  *		Text of the database as bytes of a record, which are UTF-8, and back.
  *
- * PostgreSQL's own conversions show the bytes that they cannot convert in their
- * errors, so none of those is raised here.
+ * The errors of PostgreSQL's own conversions show the bytes that they cannot
+ * convert, so this file raises none of them.
  */
 #include "postgres.h"
 
@@ -16,8 +16,8 @@
 #include "mk_utf8.h"
 
 /*
- * From one encoding to another, NULL if that cannot be.  Always by PostgreSQL's
- * own conversion: the default one would depend on the search_path.
+ * Converts from one encoding to another; NULL if that is impossible.  Uses the
+ * conversion in pg_catalog: the default one would depend on the search_path.
  */
 static struct varlena *
 mk_utf8_convert(struct varlena *source, int from, int to)
@@ -47,7 +47,7 @@ mk_utf8_from_text(struct varlena *text)
 	int length = VARSIZE_ANY_EXHDR(text);
 	struct varlena *result;
 
-	/* text and bytea are of one shape */
+	/* text and bytea have the same layout */
 	if (encoding == PG_UTF8 || length == 0)
 		return text;
 	if (encoding != PG_SQL_ASCII)

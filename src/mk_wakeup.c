@@ -2,16 +2,17 @@
  * mk_wakeup.c
  *		Waking sessions that wait for what another session commits.
  *
- * Each process has a slot in shared memory: the channels that it listens to.  Who
- * notifies reads all slots up to the highest one that was ever used, without a
- * lock, and sets the latches of those who listen; where nobody does, it reads one
- * number.
+ * Each process has a slot in shared memory, which has the channels that it
+ * listens to.  A session that notifies reads all slots up to the highest one
+ * that was ever used, without a lock, and sets the latches of the sessions
+ * that listen.  If none listens, it reads one number.
  *
- * Nobody is missed: who waits writes its slot first and looks for records
- * afterwards; who commits makes them visible first and reads the slots
- * afterwards; with a full barrier in between on both sides.  So either the one
- * finds the records or the other finds the slot.  A slot that is just being
- * written may be read as anything: its owner has not looked yet.
+ * No session is missed.  A session that waits writes its slot first and looks
+ * for records afterwards; a session that commits makes its records visible
+ * first and reads the slots afterwards; both have a full barrier in between.
+ * So either the first finds the records or the second finds the slot.  The
+ * content of a slot that is just being written does not matter: its session
+ * has not looked yet.
  */
 #include "postgres.h"
 
@@ -28,14 +29,14 @@
 #include "mk_shmem.h"
 #include "mk_wakeup.h"
 
-/* Who listens to more is woken by all. */
+/* A session that listens to more channels is woken by all of them. */
 #define MK_MAX_CHANNELS 61
 #define MK_ALL_CHANNELS (-1)
 
 typedef struct MkSlot
 {
 	Oid database; /* InvalidOid: listens to nothing */
-	bool notified; /* set by others */
+	bool notified; /* set by other sessions */
 	int n;
 	MkChannel channels[MK_MAX_CHANNELS];
 } MkSlot;
@@ -43,7 +44,7 @@ typedef struct MkSlot
 typedef struct MkWakeup
 {
 	pg_atomic_uint32 listeners;
-	pg_atomic_uint32 nslots; /* that were ever used */
+	pg_atomic_uint32 nslots; /* up to the highest that was ever used */
 	MkSlot slots[FLEXIBLE_ARRAY_MEMBER]; /* by the number of the process */
 } MkWakeup;
 
@@ -73,7 +74,10 @@ mk_wakeup_attach(void *memory, bool is_new)
 	}
 }
 
-/* After a failure too: what came after its records can be read now. */
+/*
+ * After a failure too: records that came after those of the transaction can be
+ * read now.
+ */
 static void
 mk_wakeup_transaction_end(void)
 {
@@ -111,7 +115,7 @@ mk_wakeup_partition(int32 topic_id, int32 partition)
 MkChannel
 mk_wakeup_group(int32 group_no)
 {
-	/* no topic has a negative number */
+	/* so that it differs from all topics, whose numbers are positive */
 	return mk_wakeup_partition(-1, group_no);
 }
 
@@ -121,7 +125,7 @@ mk_wakeup_exit(int code, Datum arg)
 	mk_wakeup_stop();
 }
 
-/* Counts the session among those who listen. */
+/* Counts the session among those that listen. */
 static void
 mk_wakeup_begin(void)
 {
@@ -191,6 +195,7 @@ mk_wakeup_stop(void)
 	mk_listening = false;
 }
 
+/* Whether a slot, which may be changing, has the channel. */
 static bool
 mk_slot_has(const volatile MkSlot *slot, MkChannel channel)
 {

@@ -2,8 +2,8 @@
  * mk_wakeup.h
  *		Waking sessions that wait for what another session commits.
  *
- * Works only where the library is in shared_preload_libraries; elsewhere nobody
- * is woken, and who waits looks again now and then.
+ * Works only if the library is in shared_preload_libraries.  Without, no
+ * session is woken, and a session that waits looks again now and then.
  */
 #ifndef MK_WAKEUP_H
 #define MK_WAKEUP_H
@@ -15,8 +15,9 @@ extern void mk_wakeup_init(void);
 extern bool mk_wakeup_is_on(void);
 
 /*
- * What a session can wait for: records in a partition, or a change to a group.
- * Two of them are rarely the same; then some are woken for nothing.
+ * What a session can wait for: records in a partition, or a change to a
+ * group.  It is a hash: two channels may be the same, and then sessions are
+ * woken for nothing.
  */
 typedef uint32 MkChannel;
 
@@ -24,25 +25,26 @@ extern MkChannel mk_wakeup_partition(int32 topic_id, int32 partition);
 extern MkChannel mk_wakeup_group(int32 group_no);
 
 /*
- * From now on the session's latch is set when one of these channels is notified,
- * in place of those of before.  True if it did not listen to just these before:
- * then what was committed meanwhile has to be looked for after this call.
+ * Listens to these channels, and to no others any more: from now on the
+ * session's latch is set when one of them is notified.  True if it did not
+ * listen to exactly these before: then the caller has to look for what was
+ * committed meanwhile.
  */
 extern bool mk_wakeup_listen(const MkChannel *channels, int n);
 
 /*
- * Whether one was notified since the last call; what that was for has to be
- * looked for after this one.  The latch does not tell: whoever else waits for
- * something resets it.
+ * Whether a channel was notified since the last call.  The caller has to look
+ * for the reason after this call.  The latch itself does not tell, since other
+ * code that waits in the session resets it.
  */
 extern bool mk_wakeup_take(void);
 
-/* No more; harmless if it does not listen. */
+/* Listens no more; harmless if the session does not listen. */
 extern void mk_wakeup_stop(void);
 
 /*
- * Wakes the sessions of this database that listen to the channel.  To be called
- * after what they wait for is visible to all; cannot fail.
+ * Wakes the sessions of this database that listen to the channel.  To be
+ * called when what they wait for is visible to all.  Cannot fail.
  */
 extern void mk_wakeup_notify(MkChannel channel);
 

@@ -2,11 +2,11 @@
  * mk_worker.c
  *		The background processes that do maintenance.
  *
- * Where the library is in shared_preload_libraries, a launcher runs, which is
- * connected to no database.  In each minikafka.maintenance_interval it starts a
- * worker for each database of minikafka.database, unless the last one of that is
- * still at it.  A worker does one pass and ends, so it is in nobody's way who
- * wants to drop the database.
+ * If the library is in shared_preload_libraries, a launcher runs, which is
+ * connected to no database.  Once in each minikafka.maintenance_interval it
+ * starts a worker for each database of minikafka.database, unless the
+ * database's last worker is still running.  A worker does one pass and ends,
+ * so it does not keep a session from dropping the database.
  */
 #include "postgres.h"
 
@@ -42,10 +42,10 @@
 /* datconnlimit of a database whose DROP was interrupted; since 15.4 */
 #define MK_INVALID_DB (-2)
 
-/* How soon the launcher comes back after a crash, in seconds */
+/* The launcher restarts after a crash in so many seconds. */
 #define MK_RESTART_TIME 5
 
-/* A worker that was started. */
+/* A worker that the launcher has started. */
 typedef struct MkWorker
 {
 	Oid database;
@@ -79,8 +79,8 @@ mk_worker_init(void)
  */
 
 /*
- * The databases that there are of those that are to be looked after; with
- * "report" the others are reported.
+ * The databases of minikafka.database that exist and allow connections; with
+ * "report" the log tells of the others.
  */
 static List *
 mk_databases(bool report)
@@ -152,7 +152,7 @@ mk_forget_ended(List *workers)
 	return workers;
 }
 
-/* Starts one; false if there is no room for it. */
+/* Starts a worker; false if max_worker_processes leaves no room for it. */
 static bool
 mk_start_worker(Oid database, MkWorker *worker)
 {
@@ -173,6 +173,7 @@ mk_start_worker(Oid database, MkWorker *worker)
 	return RegisterDynamicBackgroundWorker(&bgw, &worker->handle);
 }
 
+/* Whether the database's last worker is still running. */
 static bool
 mk_is_at_work(const List *workers, Oid database)
 {
@@ -185,8 +186,8 @@ mk_is_at_work(const List *workers, Oid database)
 }
 
 /*
- * Starts workers for the databases that are due, in their order, as far as there
- * is room for them; the others stay due.
+ * Starts workers for the databases that are due, in their order, as long as
+ * there is room; the others stay due.
  */
 static void
 mk_start_workers(List **due, List **workers)
@@ -239,14 +240,14 @@ minikafka_launcher_main(Datum arg)
 		{
 			ConfigReloadPending = false;
 			ProcessConfigFile(PGC_SIGHUP);
-			/* a shorter interval, or another database, is to count at once */
+			/* so that a shorter interval or another database counts at once */
 			next = 0;
 			report = true;
 			list_free(due);
 			due = NIL;
 		}
 		workers = mk_forget_ended(workers);
-		/* also if the clock was set back */
+		/* the second condition: the clock was set back */
 		if (now >= next || next - now > interval)
 		{
 			List *databases;
@@ -278,7 +279,7 @@ minikafka_launcher_main(Datum arg)
 			Max(left, 1), mk_wait_event("MinikafkaLauncher", &wait_event));
 		ResetLatch(MyLatch);
 	}
-	/* so that it is started again, but for a shutdown */
+	/* so that the postmaster starts it again, unless it shuts down */
 	proc_exit(1);
 }
 
@@ -287,8 +288,9 @@ minikafka_launcher_main(Datum arg)
  */
 
 /*
- * Whether somebody waits for the database to be left, to drop or to rename it,
- * say: he has a lock on it that a session which connects would wait for.
+ * Whether another session waits until all others have left the database, to
+ * drop or to rename it, say.  Then it holds a lock for which a session that
+ * connects would wait.
  */
 static bool
 mk_database_is_wanted(void)
@@ -303,7 +305,10 @@ mk_database_is_wanted(void)
 	return false;
 }
 
-/* Before each step. */
+/*
+ * To be called before each step: reports it, or exits if the database is
+ * wanted.
+ */
 static void
 mk_worker_report(const char *activity)
 {
@@ -312,14 +317,16 @@ mk_worker_report(const char *activity)
 	pgstat_report_activity(STATE_RUNNING, activity);
 }
 
-/* Whatever the database's or the server's defaults are. */
+/* Sets a setting, over the defaults of the database and the server. */
 static void
 mk_worker_set(const char *name, const char *value)
 {
 	SetConfigOption(name, value, PGC_SUSET, PGC_S_OVERRIDE);
 }
 
-/* A line of the log does not say which database a worker is connected to. */
+/*
+ * Adds the worker's database to its errors, since a line of the log lacks it.
+ */
 static void
 mk_worker_context(void *arg)
 {
@@ -340,7 +347,7 @@ minikafka_worker_main(Datum arg)
 	mk_worker_set("search_path", "");
 	mk_worker_set("default_transaction_read_only", "off");
 	mk_worker_set("default_transaction_isolation", "read committed");
-	/* what is lost is done again: no need to wait for a standby */
+	/* the next pass does again what is lost, so do not wait for a standby */
 	if (synchronous_commit > SYNCHRONOUS_COMMIT_LOCAL_FLUSH)
 		mk_worker_set("synchronous_commit", "local");
 
@@ -351,7 +358,7 @@ minikafka_worker_main(Datum arg)
 	error_context_stack = &context;
 	if (OidIsValid(get_extension_oid("minikafka", true)))
 	{
-		/* as there is no portal, its memory is a context of its own */
+		/* there is no portal here, so SPI's memory survives a commit */
 		SPI_connect_ext(SPI_OPT_NONATOMIC);
 		mk_maintenance_run(mk_worker_report);
 		SPI_finish();

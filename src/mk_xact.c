@@ -3,9 +3,9 @@
  *		What a transaction does when it commits.
  *
  * Deferred actions are a list.  A hash table finds the last one about a thing,
- * and each knows the one that it replaces.  The stack of levels tells where the
- * actions of each subtransaction begin, as async.c does for its notifications; a
- * level is made when a subtransaction first defers something.
+ * and each knows the one that it replaces.  The stack of levels tells where
+ * the actions of each subtransaction begin, as async.c does for its
+ * notifications; a level is made when a subtransaction first defers something.
  *
  * At commit (XACT_EVENT_PRE_COMMIT) the participants check what needs no lock.
  * Then come three passes:
@@ -18,8 +18,8 @@
  * 3. Let go: the participants release the locks that other sessions wait for,
  *	  before the WAL is flushed.
  *
- * Each backend has at most one transaction at a time, so all state is static; its
- * memory is in TopTransactionContext.
+ * Each backend has at most one transaction at a time, so all state is static;
+ * its memory is in TopTransactionContext.
  */
 #include "postgres.h"
 
@@ -157,7 +157,9 @@ mk_xact_level(void)
 	return level;
 }
 
-/* The last deferred action of a key; if there is none, with "make" it is made. */
+/*
+ * The last deferred action of a key; if there is none, with "make" it is made.
+ */
 static MkLastDeferred *
 mk_xact_last_deferred(const MkDeferredKey *key, bool make)
 {

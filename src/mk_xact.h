@@ -2,10 +2,11 @@
  * mk_xact.h
  *		What a transaction does when it commits.
  *
- * A function that an application calls only defers what it is asked to do.  When
- * the transaction commits, everything that was not rolled back is done in three
- * passes: all locks are taken and everything is checked, all is written, and the
- * locks that others wait for are let go.  Two kinds of things take part:
+ * A function that an application calls only defers what it is asked to do.
+ * When the transaction commits, everything that was not rolled back is done in
+ * three passes: all locks are taken and everything is checked, all is written,
+ * and the locks that others wait for are let go.  Two kinds of things take
+ * part:
  *
  * - Deferred actions: one about each thing (a group, a member, a producer), of
  *	 which the last one counts.  This is the place for almost everything.
@@ -61,8 +62,8 @@ typedef enum MkDeferredRank
  * A kind of deferred action.  Two actions about the same thing have the same
  * "tag" and are "same"; the later one counts.
  *
- * When the transaction commits, the actions that were not rolled back are ordered
- * by rank and tag.  "lock" is called for each, and may fail; when the
+ * When the transaction commits, the actions that were not rolled back are
+ * ordered by rank and tag.  "lock" is called for each, and may fail; when the
  * participants have taken their locks too, "write" for each; then "finish" for
  * each.  When the transaction has committed, "done" is called for each.
  * "undone" is called for each action that rolls back, with its transaction or
@@ -74,14 +75,15 @@ typedef enum MkDeferredRank
  *
  * - An action never changes before commit.  To change what is deferred about a
  *	 thing, copy the last action, change the copy, and defer that.
- * - What several actions point to does not change before commit either; or else
- *	 each of them holds all that tells how much of it is its own.  From "lock" on
- *	 it may change, since no savepoint is left then.
- * - "discard" frees an action that is replaced within its own savepoint, and what
- *	 it alone points to; nothing that a copy, or an action of another kind, shares.
- * - "done" and "undone" must not fail, so they must not allocate memory, nor look
- *	 at anything but the action and what the session itself has: its memory, and
- *	 locks that it holds.
+ * - What several actions point to does not change before commit either; or
+ *	 else each of them holds all that tells how much of it is its own.  From
+ *	 "lock" on it may change, since no savepoint is left then.
+ * - "discard" frees an action that is replaced within its own savepoint, and
+ *	 what it alone points to; nothing that a copy, or an action of another
+ *	 kind, shares.
+ * - "done" and "undone" must not fail, so they must not allocate memory, nor
+ *	 look at anything but the action and what the session itself has: its
+ *	 memory, and locks that it holds.
  */
 typedef struct MkDeferredKind
 {
@@ -97,15 +99,15 @@ typedef struct MkDeferredKind
 } MkDeferredKind;
 
 /*
- * Defers an action, which must be in mk_xact_context().  It replaces the one about
- * the same thing.
+ * Defers an action, which must be in mk_xact_context().  It replaces the one
+ * about the same thing.
  */
 extern void mk_xact_defer(const MkDeferredKind *kind, void *action);
 
 /*
- * The last deferred action of this kind about the same thing as "like", or NULL:
- * to look at, and to copy.  It is valid until the next mk_xact_defer about that
- * thing.  Not to be called while the transaction commits.
+ * The last deferred action of this kind about the same thing as "like", or
+ * NULL: to look at, and to copy.  It is valid until the next mk_xact_defer
+ * about that thing.  Not to be called while the transaction commits.
  */
 extern const void *
 mk_xact_find_deferred(const MkDeferredKind *kind, const void *like);
