@@ -65,7 +65,8 @@ SELECT minikafka.commit_offset('plain', 't', 0, 3, 'note');
   (map { "SELECT minikafka.join_group('$_', '{t}', 'a', '$_')" } 'gone', 'made'),
   (map { "SELECT minikafka.leave_group('$_', 'a')" } 'gone', 'made'),
   (map { "SELECT minikafka.delete_group('$_')" } 'gone', 'made'),
-  q{SELECT minikafka.join_group('made', '{t}', 'a')};
+  q{SELECT minikafka.join_group('made', '{t}', 'a',
+	session_timeout => '1 day', max_poll_interval => '1 day')};
 
 # Everything about groups that is in the catalog.
 sub state_of
