@@ -20,6 +20,7 @@
 
 #include "mk_append.h"
 #include "mk_compat.h"
+#include "mk_lock.h"
 #include "mk_owner.h"
 
 struct MkAppender
@@ -50,6 +51,8 @@ mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
 {
 	MkAppender *a = palloc0(sizeof(MkAppender));
 
+	Assert(mk_lock_sequence_is_mine(topic->topic_id, partition));
+	Assert(partition >= 0 && partition < topic->npartitions);
 	a->topic = topic;
 	a->partition = partition;
 	a->next_offset = next_offset;

@@ -59,6 +59,11 @@ enum
 	Natts_settled = Anum_settled_partition
 };
 
+StaticAssertDecl((int) Natts_partition == MK_NATTS_PARTITION &&
+					 (int) Natts_segment == MK_NATTS_SEGMENT &&
+					 (int) Natts_settled == MK_NATTS_SETTLED,
+				 "the enums have the columns of the tables");
+
 static HTAB *mk_topics = NULL;
 static uint64 mk_generation = 1;
 static uint64 mk_readings = 0;
@@ -417,6 +422,7 @@ mk_catalog_log_start_update(const MkTopic *topic, int32 partition,
 	bool nulls[Natts_partition] = {0};
 	bool replace[Natts_partition] = {0};
 
+	Assert(mk_lock_log_start_is_mine(topic->topic_id, partition));
 	mk_catalog_changing(topic, partition);
 	mk_partition_rows(&rows, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, topic,
 					  partition);

@@ -26,8 +26,9 @@
 #include "utils/memutils.h"
 
 #include "mk_compact.h"
-#include "mk_partition.h"
 #include "mk_keyset.h"
+#include "mk_lock.h"
+#include "mk_partition.h"
 
 /* Records that one step looks at, and removes, at most. */
 #define MK_STEP_RECORDS 200000
@@ -226,6 +227,7 @@ mk_compact_step(MkCompaction *c)
 	int looked = 0;
 	int removed = 0;
 
+	Assert(mk_lock_cleaning_is_mine(c->topic->topic_id, c->partition));
 	/* where it has removed records of one segment, it locks no other */
 	while (looked < MK_STEP_RECORDS && removed == 0)
 	{

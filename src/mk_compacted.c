@@ -21,6 +21,9 @@ enum
 	Natts_compaction = Anum_compaction_tombstones
 };
 
+StaticAssertDecl((int) Natts_compaction == MK_NATTS_COMPACTION,
+				 "the enum has the columns of the table");
+
 /* Begins a scan of the passes over a partition. */
 static void
 mk_compacted_begin(MkRows *rows, const MkTopic *topic, int32 partition)

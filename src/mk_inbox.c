@@ -149,7 +149,7 @@ mk_inbox_consumer(const char *consumer, Oid user)
 
 		namestrcpy(&owner, GetUserNameFromId(user, false));
 		values[0] = CStringGetTextDatum(consumer);
-		values[1] = Int32GetDatum(mk_relation_next(MK_REL_CONSUMER_NO_SEQ));
+		values[1] = Int32GetDatum(mk_number_next(MK_REL_CONSUMER_NO_SEQ));
 		values[2] = NameGetDatum(&owner);
 		(void) mk_run(MK_MAKE_CONSUMER, values, NULL);
 

@@ -26,9 +26,4 @@ extern void mk_number_note_use(void);
  */
 extern bool mk_number_is_unset(void);
 
-/* Former names. */
-#define mk_relation_next          mk_number_next
-#define mk_relation_is_unnumbered mk_number_is_unset
-#define mk_relation_note_use      mk_number_note_use
-
 #endif /* MK_NUMBER_H */

@@ -127,7 +127,7 @@ mk_producer_lock(void *deferred)
 	{
 		use->row.producer_id = d->begins
 			? d->row.producer_id
-			: mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
+			: mk_number_next(MK_REL_PRODUCER_ID_SEQ);
 		namestrcpy(&use->row.owner,
 				   GetUserNameFromId(linitial_oid(d->users), false));
 		use->row.epoch = d->begins ? d->epoch : 0;
@@ -287,7 +287,7 @@ mk_producer_begin_epoch(const char *producer, int32 *producer_id, int32 *epoch)
 			 errhint("A new producer needs INSERT on a topic.")));
 	d = mk_producer_copy(before);
 	if (d->is_new && !d->begins)
-		d->row.producer_id = mk_relation_next(MK_REL_PRODUCER_ID_SEQ);
+		d->row.producer_id = mk_number_next(MK_REL_PRODUCER_ID_SEQ);
 	d->begins = true;
 	d->epoch = last + 1;
 	mk_xact_defer(&mk_producer_kind, d);

@@ -98,7 +98,7 @@ mk_producer_rows_insert(const char *producer, const MkProducerRow *row)
 	values[Anum_producer_owner - 1] = NameGetDatum(&row->owner);
 	values[Anum_producer_epoch - 1] = Int32GetDatum(row->epoch);
 	values[Anum_producer_initialized - 1] = BoolGetDatum(row->initialized);
-	mk_relation_insert(MK_REL_PRODUCER, NULL, values, nulls);
+	mk_rows_insert(MK_REL_PRODUCER, NULL, values, nulls);
 }
 
 /* Changes columns of a producer's row, for the next command to see. */
@@ -295,7 +295,7 @@ mk_producer_rows_put(int32 producer_id, int32 topic_id, int32 partition,
 		Int64GetDatum(row->first_sequence);
 	values[Anum_produced_first_offset - 1] = Int64GetDatum(row->first_offset);
 	values[Anum_produced_at - 1] = TimestampTzGetDatum(row->at);
-	mk_relation_insert(MK_REL_PRODUCED, NULL, values, nulls);
+	mk_rows_insert(MK_REL_PRODUCED, NULL, values, nulls);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
@@ -381,8 +381,8 @@ mk_producer_rows_delete(int32 producer_id, int32 topic_id, int32 partition)
 {
 	const int32 keys[] = {producer_id, topic_id, partition};
 
-	mk_relation_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
-						   lengthof(keys), keys);
+	mk_rows_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, lengthof(keys),
+					   keys);
 }
 
 List *
@@ -441,8 +441,8 @@ mk_producer_rows_delete_topic(int32 topic_id)
 	{
 		const int32 keys[] = {lfirst_int(lc), topic_id};
 
-		mk_relation_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
-							   lengthof(keys), keys);
+		mk_rows_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+						   lengthof(keys), keys);
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_compacted.h"
+#include "mk_lock.h"
 #include "mk_partition.h"
 #include "mk_retain.h"
 #include "mk_segment_drop.h"
@@ -120,6 +121,7 @@ mk_retain_trim(const MkTopic *topic, int32 partition, bool always)
 	int removed = 0;
 	MkScan s;
 
+	Assert(mk_lock_cleaning_is_mine(topic->topic_id, partition));
 	/* where the log goes on in a later segment, this one ends soon enough */
 	if (!always && log_start - start > MK_TRIM_FEW &&
 		segment < last / topic->segment_records)

@@ -171,11 +171,4 @@ extern void mk_rows_delete_all(MkRelation which, MkRelation index, int nkeys,
  */
 extern bool mk_rows_are_gone(TransactionId xid);
 
-/* Former names. */
-#define mk_relation_insert     mk_rows_insert
-#define mk_relation_update     mk_rows_update
-#define mk_relation_delete     mk_rows_delete
-#define mk_relation_delete_all mk_rows_delete_all
-#define mk_relation_is_settled mk_rows_are_gone
-
 #endif /* MK_ROWS_H */

@@ -30,6 +30,7 @@
 #include "mk_ddl.h"
 #include "mk_guard.h"
 #include "mk_limit.h"
+#include "mk_lock.h"
 #include "mk_relation.h"
 #include "mk_segment_check.h"
 #include "mk_segment_make.h"
@@ -274,6 +275,8 @@ mk_segment_make(const MkTopic *topic, int32 partition, int64 segment,
 	int64 to = from + topic->segment_records;
 	Oid relid;
 
+	/* nobody else sees a partition whose first segment is made */
+	Assert(segment == 0 || mk_lock_maker_is_mine(topic->topic_id, partition));
 	if (!mk_lock_above(topic, parent, how) ||
 		!mk_segment_can_make(topic, partition, parent, from, to, how))
 		return false;
