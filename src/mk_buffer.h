@@ -53,8 +53,8 @@ extern void mk_buffer_drop(MkBuffer *b, int64 first);
 extern void mk_buffer_close(MkBuffer *b);
 
 /*
- * Where the buffer is being read.  There is one place for all: between two
- * reads with one reader nobody else reads.
+ * Where the buffer is being read.  The buffer has only one position: readers
+ * must not take turns.
  */
 typedef struct MkBufferReader
 {

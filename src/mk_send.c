@@ -2,9 +2,9 @@
  * mk_send.c
  *		Records that a transaction sends.
  *
- * At the call a record is checked against its topic's contract and goes to the
- * transaction's buffer (see mk_outgoing.h); no lock is taken that anybody waits
- * for, but by append().
+ * A call checks the record against its topic's contract and puts it into the
+ * transaction's buffer (see mk_outgoing.h).  Only append() takes a lock that
+ * other sessions wait for.
  *
  * The file takes part in the three passes of the commit (see mk_xact.c):
  *
@@ -18,10 +18,10 @@
  * - In the third it takes the in-flight locks, to the end of the transaction,
  *	 and releases the sequencing locks, before the WAL is flushed.
  *
- * The third pass keeps the sequencing lock of a partition to the end where
- * others could not go on yet: where the transaction wrote into a segment that
- * it made itself; and everywhere in a SERIALIZABLE transaction, which can
- * still fail. append() took the lock before, so it holds it twice.
+ * The third pass keeps the sequencing lock of a partition to the end if other
+ * sessions could not go on yet: if the transaction wrote into a segment that it
+ * made itself; and in a SERIALIZABLE transaction, which can still fail.
+ * append() took the lock at the call, so the transaction still holds it.
  *
  * A failure after the second pass leaves the offsets free, unless a later
  * transaction has taken higher ones by then: that leaves a hole, over which
@@ -222,8 +222,8 @@ mk_send_is_same(const MkSequencedBatch *batch, int64 sequence,
  */
 
 /*
- * Checks records again whose topic's contract is another than it was.  Holds no
- * lock that anybody waits for, since it runs what owners wrote.
+ * Checks records again if their topic's contract has changed.  Holds no lock
+ * that other sessions wait for, since it runs code of the topics' owners.
  */
 static void
 mk_send_recheck(MkOutgoing *out)
