@@ -1,6 +1,6 @@
 /*
  * mk_api_admin.c
- *		The SQL functions for looking after topics.
+ *		The SQL functions for the maintenance of topics.
  */
 #include "postgres.h"
 
@@ -43,13 +43,15 @@ minikafka_delete_records(PG_FUNCTION_ARGS)
  * check_topic()
  */
 
+/* The result of check_topic(). */
 typedef struct MkReport
 {
 	ReturnSetInfo *rsinfo;
 	MkTopic *topic;
-	bool *sound; /* of each partition */
+	bool *sound; /* for each partition: its log has no errors */
 } MkReport;
 
+/* Adds a row to the result; a negative partition or offset is NULL. */
 static void
 mk_report(const char *severity, int32 partition, int64 offset,
 		  const char *problem, void *arg)
@@ -68,6 +70,7 @@ mk_report(const char *severity, int32 partition, int64 offset,
 						 values, nulls);
 }
 
+/* Checks a committed offset of a group. */
 static void
 mk_check_committed(int32 group_no, int32 partition, const MkProgress *progress,
 				   void *arg)
@@ -88,7 +91,7 @@ mk_check_committed(int32 group_no, int32 partition, const MkProgress *progress,
 	if (!report->sound[partition])
 		return;
 	end = mk_log_end(report->topic, partition);
-	/* -1: it has committed none */
+	/* -1: the group has committed none */
 	if (next_offset < -1 || next_offset > end)
 		mk_report("error", partition, next_offset,
 				  psprintf("group number %d has committed an offset outside "
@@ -97,6 +100,7 @@ mk_check_committed(int32 group_no, int32 partition, const MkProgress *progress,
 				  arg);
 }
 
+/* Checks the last offset of a producer. */
 static void
 mk_check_produced(int32 topic_id, int32 partition, const MkProducerRun *row,
 				  void *arg)
@@ -104,7 +108,7 @@ mk_check_produced(int32 topic_id, int32 partition, const MkProducerRun *row,
 	MkReport *report = arg;
 	int64 tail;
 
-	/* a standby may lag behind in the one, and not in the other */
+	/* on a standby one table may be behind the other */
 	if (RecoveryInProgress() || topic_id != report->topic->topic_id ||
 		partition < 0 || partition >= report->topic->npartitions ||
 		!report->sound[partition])
@@ -147,6 +151,7 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
  * maintain(), expire(), compact()
  */
 
+/* What each procedure does first. */
 static void
 mk_begin_procedure(FunctionCallInfo fcinfo, const char *name)
 {
@@ -165,7 +170,7 @@ minikafka_maintain(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
-/* A procedure of a topic, with how many records it has removed. */
+/* Runs a procedure on a topic; its result is the number of removed records. */
 static Datum
 mk_maintain_topic(FunctionCallInfo fcinfo, const char *name,
 				  int64 (*maintain)(const char *topic))
@@ -197,7 +202,7 @@ minikafka_compact(PG_FUNCTION_ARGS)
  * refuse_write()
  */
 
-/* The trigger of the tables of topics. */
+/* The trigger on the tables of topics. */
 PG_FUNCTION_INFO_V1(minikafka_refuse_write);
 Datum
 minikafka_refuse_write(PG_FUNCTION_ARGS)

@@ -16,7 +16,7 @@
 #include "mk_utf8.h"
 #include "mk_xact.h"
 
-/* Any right to a topic lets its partitioner be asked. */
+/* partition_for_key() needs the right to produce or to consume. */
 #define MK_ANY_RIGHT (ACL_SELECT | ACL_INSERT)
 
 PG_FUNCTION_INFO_V1(minikafka_create_topic);
@@ -106,6 +106,7 @@ minikafka_drop_topic(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* partition_for_key() of a text or bytea. */
 static int32
 mk_partition_for_key(FunctionCallInfo fcinfo, bool is_text)
 {

@@ -10,10 +10,11 @@
 #define MK_ARRAY_FIRST_ROOM 8
 
 /*
- * Makes room for one more entry in an array of n entries of "size" bytes each,
- * and returns the array, which may have moved.  An array that is NULL is made in
- * "context"; it stays there.  All its room must come from this function: it is 8
- * entries at first, and doubles whenever n is a power of two from 8 on.
+ * Makes room for one more entry in an array of n entries of "size" bytes each.
+ * Returns the array, which may have moved.  If "array" is NULL, allocates it in
+ * "context", where it stays.  Only this function may allocate the array: it has
+ * room for 8 entries at first, and for twice as many whenever n is a power of
+ * two from 8 on.
  */
 static inline void *
 mk_array_grow(MemoryContext context, void *array, int n, Size size)

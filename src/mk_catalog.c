@@ -3,9 +3,9 @@
  *		The catalog of topics: the only file that touches its rows.
  *
  * Topics are cached by the OID of their table.  A change to a topic's row
- * sends a relcache invalidation for the table, as ALTER, DROP and GRANT do by
- * themselves; the callback marks the entry, and the next look reads it again.
- * Entries are never freed, so a pointer to one stays good.
+ * sends a relcache invalidation for the table, as ALTER, DROP and GRANT do
+ * anyway.  The callback marks the entry as invalid, and the next look-up reads
+ * the topic again.  Entries are never freed, so pointers to them stay valid.
  */
 #include "postgres.h"
 
@@ -64,9 +64,9 @@ StaticAssertDecl((int) Natts_partition == MK_NATTS_PARTITION &&
 					 (int) Natts_settled == MK_NATTS_SETTLED,
 				 "the enums have the columns of the tables");
 
-static HTAB *mk_topics = NULL;
-static uint64 mk_generation = 1;
-static uint64 mk_readings = 0;
+static HTAB *mk_topics = NULL; /* of MkTopic, by the OID of the table */
+static uint64 mk_generation = 1; /* see mk_catalog_generation */
+static uint64 mk_readings = 0; /* the last MkTopic.reading */
 
 /* ---------------------------------------------------------------------------
  * Caches
@@ -102,7 +102,7 @@ mk_catalog_role_callback(Datum arg, int cacheid, uint32 hashvalue)
 	mk_generation++;
 }
 
-/* Rows that a subscription has written send no invalidations. */
+/* Rows that a subscription writes send no invalidations of their own. */
 static void
 mk_catalog_subscription_callback(Datum arg, int cacheid, uint32 hashvalue)
 {
@@ -125,7 +125,7 @@ mk_catalog_init(void)
 	CacheRegisterSyscacheCallback(AUTHOID, mk_catalog_role_callback, (Datum) 0);
 	CacheRegisterSyscacheCallback(AUTHMEMMEMROLE, mk_catalog_role_callback,
 								  (Datum) 0);
-	/* for the members of pg_database_owner */
+	/* pg_database_owner has another member when the owner changes */
 	CacheRegisterSyscacheCallback(DATABASEOID, mk_catalog_role_callback,
 								  (Datum) 0);
 }
@@ -140,7 +140,7 @@ mk_catalog_generation(void)
  * Topics
  */
 
-/* Finds the row of the topic whose table is relid; the caller ends the scan. */
+/* The row of the topic whose table is relid.  The caller ends the scan. */
 static HeapTuple
 mk_topic_scan(MkRows *rows, Oid relid)
 {
@@ -166,7 +166,7 @@ mk_catalog_is_not_null(Oid relid, AttrNumber column)
 	return result;
 }
 
-/* What the topic's table says; false if there is none. */
+/* Reads what the topic's table determines; false if there is no table. */
 static bool
 mk_topic_read_table(MkTopic *topic)
 {
@@ -203,7 +203,7 @@ mk_catalog_topic(Oid relid)
 	if (!found)
 		memset((char *) topic + sizeof(Oid), 0, sizeof(MkTopic) - sizeof(Oid));
 
-	/* an invalidation that comes while the row is read counts */
+	/* an invalidation during the read leaves the entry invalid */
 	generation = mk_generation;
 	new.relid = relid;
 	tuple = mk_topic_scan(&rows, relid);
@@ -232,7 +232,7 @@ mk_catalog_check_topic(const MkTopic *topic, int32 topic_id)
 {
 	MkTopic *now;
 
-	/* an advisory lock does not do it */
+	/* locking a table does this, an advisory lock does not */
 	AcceptInvalidationMessages();
 	now = mk_catalog_topic(topic->relid);
 	if (now == NULL || now->topic_id != topic_id)
@@ -247,7 +247,7 @@ mk_catalog_topic_by_name(const char *name)
 {
 	MkTopic *topic;
 
-	/* it may be renamed while its row is read */
+	/* another session may rename it while its row is read */
 	do
 	{
 		Oid relid = get_relname_relid(name, mk_relation_topics_namespace());
@@ -322,7 +322,10 @@ mk_catalog_topic_delete(int32 topic_id)
  * Partitions and segments
  */
 
-/* The rows of a partition in one of the tables that begin with its key. */
+/*
+ * Begins a scan of the rows of a partition, in a table whose index begins with
+ * the topic and the partition.
+ */
 static void
 mk_partition_rows(MkRows *rows, MkRelation rel, MkRelation index,
 				  const MkTopic *topic, int32 partition)
@@ -332,7 +335,7 @@ mk_partition_rows(MkRows *rows, MkRelation rel, MkRelation index,
 	mk_rows_begin(rows, rel, index, NULL, lengthof(keys), keys);
 }
 
-/* To be called before a partition's rows are changed. */
+/* Must be called before the rows of a partition are changed. */
 static void
 mk_catalog_changing(const MkTopic *topic, int32 partition)
 {
@@ -367,7 +370,7 @@ mk_catalog_is_settled(const MkTopic *topic, int32 partition)
 	return found;
 }
 
-/* Two sessions may both do it. */
+/* Two sessions may both insert a row: the index is not unique. */
 void
 mk_catalog_settle(const MkTopic *topic, int32 partition)
 {
@@ -468,12 +471,12 @@ mk_catalog_newest_segment(const MkTopic *topic, int32 partition)
 	return newest;
 }
 
-/* The rows of segments from that number on. */
+/* Begins a scan of the segments at or after "segment". */
 static void
 mk_segment_rows(MkRows *rows, const MkTopic *topic, int32 partition,
 				int64 segment)
 {
-	ScanKeyData keys[Anum_segment_segment]; /* of the columns up to that */
+	ScanKeyData keys[Anum_segment_segment]; /* for the columns up to it */
 
 	ScanKeyInit(&keys[0], Anum_segment_topic_id, BTEqualStrategyNumber,
 				F_INT4EQ, Int32GetDatum(topic->topic_id));
@@ -500,7 +503,7 @@ mk_catalog_next_segment(const MkTopic *topic, int32 partition, int64 segment)
 	return next;
 }
 
-/* The row of a segment, NULL if there is none; the caller ends the scan. */
+/* The row of a segment, NULL if there is none.  The caller ends the scan. */
 static HeapTuple
 mk_segment_row(MkRows *rows, const MkTopic *topic, int32 partition,
 			   int64 segment)

@@ -2,21 +2,22 @@
  * mk_compact.c
  *		The newest record of each key of a partition.
  *
- * A pass goes back from its upper bound to the log start.  The first record of a
- * key that it meets is the newest, and is kept; the key is noted, and the others
- * of that key are removed at once.  Where there is no more room for keys, it
- * goes on with those that it has; having come to the log start, it begins again
- * below the records whose keys it has had, with none.  Below the records that a
- * former pass has been through no key comes twice, so keys that are met there
- * are not noted.
+ * A pass scans backwards from its upper bound to the log start.  The first
+ * record of a key that it finds is the newest, and is kept.  The pass adds the
+ * key to its set of keys and removes all earlier records of that key.  When the
+ * set is full, the pass continues to the log start with the keys that it has.
+ * Then it empties the set and starts again below the records whose keys are
+ * done.  Among the records below "clean" no key occurs twice, so the pass does
+ * not add the keys of these records.
  *
- * Every record that is removed has a successor of the same key, or is a
- * tombstone that has none before it; so the pass can be stopped anywhere, and
- * others may append, read, or move the log start meanwhile.  The last record of
- * the partition stays whatever it is: the next offset is found by it.
+ * Each record that the pass removes either has a later record of the same key,
+ * or is a tombstone with no earlier record of its key.  So the pass can stop
+ * anywhere, and other sessions can append, read, or move the log start
+ * meanwhile.  The last record of the partition always stays, because it
+ * determines the next offset.
  *
- * Rows are removed as any DELETE would, so readers that see them still do, and
- * vacuum frees the space.
+ * Rows are removed as by DELETE: older snapshots still see them, and vacuum
+ * frees the space.
  */
 #include "postgres.h"
 
@@ -30,7 +31,7 @@
 #include "mk_lock.h"
 #include "mk_partition.h"
 
-/* Records that one step looks at, and removes, at most. */
+/* The most records that one step reads, and removes. */
 #define MK_STEP_RECORDS 200000
 #define MK_STEP_REMOVED 20000
 
@@ -44,10 +45,10 @@ struct MkCompaction
 
 	MemoryContext context;
 	MkKeySet *keys;
-	int64 next; /* goes on below that */
-	int64 again; /* where there was no more room: begins again below that */
-	bool full;
-	bool first; /* no record was met yet */
+	int64 next; /* the scan continues below this offset */
+	int64 again; /* if full: where the scan starts again, below this offset */
+	bool full; /* the set of keys has no more room */
+	bool first; /* no record was found yet */
 
 	int64 removed;
 	int64 records;
@@ -73,7 +74,10 @@ mk_compact_begin(const MkTopic *topic, int32 partition, int64 clean,
 	return c;
 }
 
-/* The key of the row; *copy is to be freed, if it is not NULL. */
+/*
+ * The key of the row; false if it is NULL.  The caller frees *copy if it is not
+ * NULL.
+ */
 static bool
 mk_scan_key(MkScan *s, const char **key, uint32 *length, void **copy)
 {
@@ -92,7 +96,7 @@ mk_scan_key(MkScan *s, const char **key, uint32 *length, void **copy)
 	return true;
 }
 
-/* Whether a later record of the same key was met; notes the key if not. */
+/* Whether the key has a later record; adds the key to the set if not. */
 static bool
 mk_compact_is_superseded(MkCompaction *c, MkScan *s)
 {
@@ -123,7 +127,7 @@ mk_compact_is_superseded(MkCompaction *c, MkScan *s)
 	return superseded;
 }
 
-/* What a column has in the TOAST table. */
+/* The size of a column's value in the TOAST table. */
 static int64
 mk_toast_bytes(MkScan *s, AttrNumber attno)
 {
@@ -164,7 +168,7 @@ mk_compact_count(MkCompaction *c, MkScan *s, int64 segment, bool is_tombstone)
 		c->tombstones++;
 }
 
-/* True if it was removed. */
+/* Removes the record if the pass must; returns whether it did. */
 static bool
 mk_compact_row(MkCompaction *c, MkScan *s, int64 segment)
 {
@@ -173,7 +177,7 @@ mk_compact_row(MkCompaction *c, MkScan *s, int64 segment)
 	bool is_tombstone;
 
 	superseded = mk_compact_is_superseded(c, s);
-	/* one that is met again below is counted then */
+	/* once the set is full, the scan comes here again, and counts then */
 	counts = !c->full;
 	(void) mk_scan_nullable(s, Anum_record_value, &is_tombstone);
 	if (superseded || (is_tombstone && s->offset < c->horizon && !c->first))
@@ -188,7 +192,7 @@ mk_compact_row(MkCompaction *c, MkScan *s, int64 segment)
 	return false;
 }
 
-/* Goes back to the beginning of a segment, or as far as the step may. */
+/* Scans back to the beginning of a segment, or to the limits of the step. */
 static void
 mk_compact_segment(MkCompaction *c, int64 segment, int64 log_start, int *looked,
 				   int *removed)
@@ -228,7 +232,7 @@ mk_compact_step(MkCompaction *c)
 	int removed = 0;
 
 	Assert(mk_lock_cleaning_is_mine(c->topic->topic_id, c->partition));
-	/* where it has removed records of one segment, it locks no other */
+	/* a step that has removed records of one segment locks no other */
 	while (looked < MK_STEP_RECORDS && removed == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -285,7 +289,10 @@ mk_compact_is_empty(const MkTopic *topic, int32 partition, int64 segment)
 	return empty;
 }
 
-/* Hands out the row if it is the first of its key; false to stop. */
+/*
+ * Passes the row to the sink if it is the first of its key, and no tombstone.
+ * Returns false to stop.
+ */
 static bool
 mk_latest_row(MkScan *s, MkKeySet *keys, MemoryContext context, MkLogSink sink,
 			  void *arg)

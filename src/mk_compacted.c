@@ -1,6 +1,6 @@
 /*
  * mk_compacted.c
- *		The passes of compaction that came to their end, in the catalog.
+ *		The catalog of finished compaction passes.
  */
 #include "postgres.h"
 
@@ -34,6 +34,7 @@ mk_compacted_begin(MkRows *rows, const MkTopic *topic, int32 partition)
 				  lengthof(keys), keys);
 }
 
+/* Reads a row. */
 static void
 mk_compaction_read(const MkRows *rows, HeapTuple tuple, MkCompacted *pass)
 {
@@ -95,7 +96,7 @@ mk_compacted_put(const MkTopic *topic, int32 partition, const MkCompacted *pass,
 	values[Anum_compaction_at - 1] = TimestampTzGetDatum(pass->at);
 	values[Anum_compaction_records - 1] = Int64GetDatum(pass->records);
 	values[Anum_compaction_tombstones - 1] = Int64GetDatum(pass->tombstones);
-	/* one that came no further: its tombstones are as old as they were */
+	/* a pass that came no further leaves the age of its tombstones unchanged */
 	replace[Anum_compaction_records - 1] = true;
 	replace[Anum_compaction_tombstones - 1] = true;
 

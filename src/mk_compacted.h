@@ -1,6 +1,6 @@
 /*
  * mk_compacted.h
- *		The passes of compaction that came to their end, in the catalog.
+ *		The catalog of finished compaction passes.
  */
 #ifndef MK_COMPACTED_H
 #define MK_COMPACTED_H
@@ -10,31 +10,31 @@
 #include "mk_catalog.h"
 
 /*
- * A pass of compaction over a partition that came to its end.  Below its offset
- * no key comes twice, but for what later records have superseded since.
+ * A finished compaction pass over a partition.  When it finished, no key
+ * occurred twice below its offset.
  */
 typedef struct MkCompacted
 {
 	int64 offset;
 	TimestampTz at;
-	int64 records; /* that were left below it */
-	int64 tombstones; /* of these, without the last record of the partition */
+	int64 records; /* number of records that it left below the offset */
+	int64 tombstones; /* of these; the partition's last record not counted */
 } MkCompacted;
 
-/* The last pass; false, and all 0, if there was none. */
+/* The last pass; false, and all fields 0, if there was none. */
 extern bool
 mk_compacted_last(const MkTopic *topic, int32 partition, MkCompacted *last);
-/* The greatest offset of a pass of that time or before, 0 if there is none. */
+/* The greatest offset of the passes at or before a time, 0 if there is none. */
 extern int64
 mk_compacted_before(const MkTopic *topic, int32 partition, TimestampTz before);
 /*
- * Notes a pass.  Of those before, the ones below forget are not needed any
- * more.
+ * Records a pass.  Removes the rows of earlier passes whose offset is below
+ * "forget".
  */
 extern void mk_compacted_put(const MkTopic *topic, int32 partition,
 							 const MkCompacted *pass, int64 forget);
 
-/* Forgets the passes whose offset lies beyond "tail". */
+/* Removes the passes whose offset is beyond "tail". */
 extern void
 mk_compacted_forget(const MkTopic *topic, int32 partition, int64 tail);
 

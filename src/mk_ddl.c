@@ -23,12 +23,12 @@
 #include "mk_guc.h"
 
 /*
- * The statement runs as part of another, so it fires no event triggers: a
- * commit that needs a segment must not fail in one, and none may run as
- * another role.
+ * Runs a statement as the given user.  The statement runs as part of another
+ * one, so it fires no event triggers: an event trigger must not fail a commit
+ * that needs a segment, and must not run as another role.
  *
- * An error leaves the user and the settings to the abort of the transaction
- * or subtransaction, which restores both.
+ * After an error, the abort of the transaction or subtransaction restores the
+ * user and the settings.
  */
 static void
 mk_ddl_run(Oid user, int security, Oid tablespace, const char *sql)

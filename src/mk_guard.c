@@ -1,13 +1,13 @@
 /*
  * mk_guard.c
- *		Triggers: those that guard the tables of topics against others' writes,
- *		and those of others that keep us from writing.
+ *		Triggers: those that refuse direct writes to the tables of topics, and
+ *		those of users that prevent our writes.
  *
- * Tools that write a table anew while it is in use, as pg_repack does, rely on
- * a row trigger to learn of changes; ours would be lost.  pg_repack passes
- * over a table that has a trigger of the name of its own, so that name is the
- * one of our row trigger, and of a trigger that does nothing on the tables of
- * the catalog.
+ * Tools that rewrite a table while it is in use, such as pg_repack, record
+ * changes with a row trigger.  Our changes would be lost, since they fire no
+ * triggers.  pg_repack skips a table that already has a trigger with the name
+ * of its own.  So our row trigger has that name, and so does a trigger without
+ * any effect on the tables of the catalog.
  */
 #include "postgres.h"
 
@@ -44,6 +44,7 @@ mk_guard_make(Oid relid, bool rows)
 							name);
 }
 
+/* Whether the trigger calls minikafka.refuse_write(). */
 static bool
 mk_guard_is_ours(const Trigger *trigger)
 {
@@ -109,7 +110,7 @@ mk_guard_check_write(Relation rel)
 	const TriggerDesc *triggers = rel->trigdesc;
 	const char *obstacle;
 
-	/* most often a look at what the relation has is enough */
+	/* in most cases the summary in the relcache is enough */
 	if (likely(triggers == NULL ||
 			   !(triggers->trig_insert_before_row ||
 				 triggers->trig_insert_after_row ||

@@ -1,7 +1,7 @@
 /*
  * mk_guard.h
- *		Triggers: those that guard the tables of topics against others' writes,
- *		and those of others that keep us from writing.
+ *		Triggers: those that refuse direct writes to the tables of topics, and
+ *		those of users that prevent our writes.
  */
 #ifndef MK_GUARD_H
 #define MK_GUARD_H
@@ -9,24 +9,26 @@
 #include "utils/relcache.h"
 
 /*
- * Makes the triggers that refuse direct writes, on a table just made: on
- * statements, and with "rows" on rows too, which come there from the tables
- * above without a statement of their own.
+ * Creates the triggers that refuse direct writes, on a new table: a statement
+ * trigger, and with "rows" also a row trigger.  A write to a parent table fires
+ * only the row triggers of its children.
  */
 extern void mk_guard_make(Oid relid, bool rows);
 
-/* Whether the table has those triggers, enabled. */
+/* Whether the table has these triggers, and they are enabled. */
 extern bool mk_guard_is_on(Relation rel, bool rows);
 
 /*
- * Our writes fire no triggers.  So where somebody else has an enabled row
- * trigger on the table (a tool that copies it, a foreign key), a write is
- * refused: a sentence that tells which, or NULL if there is none.
+ * Our writes fire no triggers.  So they are refused if the table has an
+ * enabled row trigger that is not ours: that of a tool that copies the table,
+ * or that of a foreign key.  Returns a sentence that names the trigger, or
+ * NULL if there is none.
  */
 extern const char *mk_guard_obstacle(Relation rel);
 
 /*
- * Raises 55000 if there is one.  The caller holds the lock for writing.
+ * 55000 if there is such a trigger.  The caller holds a lock on the table for
+ * writing.
  */
 extern void mk_guard_check_write(Relation rel);
 

@@ -2,9 +2,9 @@
  * mk_index.c
  *		Indexes that the owner of a topic adds.
  *
- * CREATE INDEX on the table of a topic wants CREATE on the schema of its
- * segments too, which nobody has.  So the statement is parsed here and run
- * without that check.  What its expressions call runs as the owner.
+ * CREATE INDEX on the table of a topic requires CREATE on the schema of its
+ * segments too, which no role has.  So this file parses the statement and runs
+ * it without that check.  Functions in its expressions run as the owner.
  */
 #include "postgres.h"
 
@@ -26,7 +26,7 @@
 #include "mk_index.h"
 #include "mk_topic.h"
 
-/* An error's position is one in our statement, not in the user's. */
+/* The position of an error refers to our statement, not to the user's. */
 static void
 mk_index_error_callback(void *arg)
 {
@@ -40,7 +40,7 @@ mk_index_error_callback(void *arg)
 	}
 }
 
-/* The statement, which must be one, and of this table. */
+/* Parses the statement: one CREATE INDEX on the table of this name. */
 static IndexStmt *
 mk_index_parse(const char *name, const char *sql)
 {
@@ -61,6 +61,9 @@ mk_index_parse(const char *name, const char *sql)
 	return statement;
 }
 
+/*
+ * 42501 unless the user may create objects in the tablespace, if one is named.
+ */
 static void
 mk_index_check_tablespace(const char *name)
 {
@@ -94,7 +97,7 @@ mk_index_create(const char *name, const char *definition)
 	statement = mk_index_parse(name, sql);
 	mk_index_check_tablespace(statement->tableSpace);
 
-	/* all locks at once, from the tables above, as CREATE INDEX does */
+	/* lock all tables first, parents before children, as CREATE INDEX does */
 	(void) find_all_inheritors(relid, ShareLock, NULL);
 	nestlevel = NewGUCNestLevel();
 	mk_guc_set("default_tablespace", "");

@@ -6,8 +6,9 @@
 #define MK_INDEX_H
 
 /*
- * Makes an index on a topic and all its segments; "definition" is what follows
- * the name of the table in CREATE INDEX.  Returns the name of the index.
+ * Creates an index on a topic and all its segments.  "definition" is what
+ * follows the name of the table in CREATE INDEX.  Returns the name of the index
+ * with its schema, palloc'd.
  */
 extern char *mk_index_create(const char *name, const char *definition);
 

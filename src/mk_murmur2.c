@@ -1,14 +1,16 @@
 /*
  * mk_murmur2.c
- *		Key hashes, and the partition that they choose.
+ *		Hashes of keys, and the partitions that they choose.
  *
- * A topic that is also written by Kafka clients, or that was copied from a
- * Kafka cluster, keeps its order per key only if every writer puts a key on
- * the same partition.  So the values here are those of Kafka's Java client,
- * bit for bit, and may never change: records are already where they put them.
+ * A topic that Kafka clients write to as well, or that was copied from a Kafka
+ * cluster, keeps the order of each key only if every writer sends a key to the
+ * same partition.  So the values here are those of Kafka's Java client, bit for
+ * bit.  They must never change, because existing records are in the partitions
+ * that these values chose.
  *
- * Java's int is signed and wraps around.  All arithmetic is done unsigned,
- * where C wraps as well, and is turned into a signed number at the end.
+ * Java's int is signed and wraps around.  The code here uses unsigned
+ * arithmetic, which wraps around in C too, and converts the result to a signed
+ * number at the end.
  */
 #ifndef FRONTEND
 #include "postgres.h"
@@ -30,7 +32,7 @@ mk_murmur2(const unsigned char *data, size_t len)
 
 	for (; len - i >= 4; i += 4)
 	{
-		/* always little-endian, whatever the machine is */
+		/* little-endian on every machine */
 		uint32_t k = (uint32_t) data[i] | (uint32_t) data[i + 1] << 8 |
 			(uint32_t) data[i + 2] << 16 | (uint32_t) data[i + 3] << 24;
 
@@ -41,7 +43,7 @@ mk_murmur2(const unsigned char *data, size_t len)
 		h ^= k;
 	}
 
-	/* the one to three bytes that are left, if any */
+	/* the remaining one to three bytes, if any */
 	if (i < len)
 	{
 		if (len - i >= 3)
@@ -60,8 +62,8 @@ mk_murmur2(const unsigned char *data, size_t len)
 }
 
 /*
- * Kafka clears the sign bit; the absolute value, or the modulus of the
- * unsigned number, would put some keys on another partition.
+ * Kafka clears the sign bit.  The absolute value, or the remainder of the
+ * unsigned number, would send some keys to other partitions.
  */
 int
 mk_murmur2_partition(int32_t hash, int partitions)

@@ -1,9 +1,9 @@
 /*
  * mk_murmur2.h
- *		Key hashes, and the partition that they choose.
+ *		Hashes of keys, and the partitions that they choose.
  *
- * Pure functions on bytes: no PostgreSQL types, memory or errors, so that the
- * unit test compiles them alone.
+ * Pure functions of bytes, without PostgreSQL's types, memory or errors, so
+ * that the unit test compiles them alone.
  */
 #ifndef MK_MURMUR2_H
 #define MK_MURMUR2_H
@@ -13,8 +13,8 @@
 
 /*
  * Murmur2 of "len" bytes at "data", as Kafka's Java client computes it for the
- * bytes of a record key.  The same on every machine.  "data" needs no
- * alignment, may contain zero bytes, and may be NULL when "len" is 0.
+ * bytes of a record key.  The result is the same on every machine.  "data"
+ * needs no alignment, may contain zero bytes, and may be NULL if "len" is 0.
  */
 extern int32_t mk_murmur2(const unsigned char *data, size_t len);
 

@@ -2,8 +2,8 @@
  * mk_number.c
  *		Numbers from the extension's sequences.
  *
- * No number comes twice: a sequence that lags behind the rows that bear its
- * numbers, as after a logical copy, is moved past them first.
+ * No number is used twice: a sequence that is behind the numbers in the tables,
+ * as after a logical copy, is advanced past them first.
  */
 #include "postgres.h"
 
@@ -22,18 +22,18 @@
 #include "mk_rows.h"
 
 /*
- * Where the numbers of the sequences are: in this column of an index, which is
- * the first or the second.  Also where what bore a number is gone and rows about
- * it may be left.  (The members in group_assignment and group_progress are not
- * looked for: they count only with the group's generation, which never comes
- * again.)
+ * Where the numbers of the sequences are stored: in the first or the second
+ * column of an index.  These include tables that may have rows about an object
+ * after the object itself is gone.  (The numbers of members in group_assignment
+ * and group_progress are left out: they are valid only with the generation of
+ * the group, which never comes again.)
  */
 static const struct
 {
 	MkRelation sequence;
 	MkRelation rel;
 	MkRelation index;
-	int column;
+	int column; /* of the index, 1 or 2 */
 } mk_bearers[] = {
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_TOPIC, MK_REL_TOPIC_PKEY, 1},
 	{MK_REL_TOPIC_ID_SEQ, MK_REL_PARTITION, MK_REL_PARTITION_PKEY, 1},
@@ -63,7 +63,7 @@ static const MkRelation mk_sequences[] = {
 /* mk_relation_reading() when mk_number_note_use() last looked, 0 if never. */
 static uint64 mk_checked = 0;
 
-/* The last number that a sequence has given, 0 if none. */
+/* The last number that a sequence returned, 0 if there is none. */
 static int32
 mk_number_last(MkRelation sequence)
 {
@@ -85,10 +85,10 @@ mk_number_last(MkRelation sequence)
 }
 
 /*
- * The greatest number of a sequence that a row bears, 0 if none: of all rows,
- * also of transactions that are still in progress.  One look for each index.  With
- * "thorough" also where the number is an index's second column, one for each value
- * of the first.
+ * The greatest number of a sequence in any row, 0 if there is none.  Includes
+ * rows of transactions that are still in progress.  Looks once at each index
+ * whose first column has the number.  With "thorough", also looks at the
+ * indexes whose second column has it, once for each value of the first column.
  */
 static int32
 mk_number_greatest(MkRelation sequence, bool thorough)
@@ -125,7 +125,7 @@ mk_number_greatest(MkRelation sequence, bool thorough)
 	return greatest;
 }
 
-/* Moves a sequence, as its owner: the user has no right to. */
+/* Sets a sequence, as its owner, because the user does not have the right. */
 static void
 mk_number_set_last(MkRelation sequence, int32 last)
 {
@@ -144,11 +144,13 @@ mk_number_set_last(MkRelation sequence, int32 last)
 }
 
 /*
- * A session that has a number, and whose row is not there yet, has it from the
- * sequence, which moves forward only: others get later ones.  The lock is for
- * that: between the look at a sequence and moving it, nobody else takes a number.
- * A thorough look is for a sequence that begins, or lags: else the rows that it is
- * for have gone with what bore the number.
+ * A session may have taken a number from the sequence without having written
+ * its row yet.  The sequence only advances, so other sessions get later
+ * numbers.  To ensure this, no other session takes a number between the look
+ * at the tables and the change of the sequence: that is what the lock is for.
+ * A thorough look is needed only if the sequence is at its beginning, or is
+ * behind.  Otherwise the rows that only a thorough look finds were removed
+ * with their object.
  */
 int32
 mk_number_next(MkRelation sequence)
@@ -192,7 +194,7 @@ mk_number_note_use(void)
 
 	if (likely(mk_checked == reading))
 		return;
-	/* one look, where there are topics that were made here */
+	/* usually one look: the sequence of topics is in use */
 	if (mk_number_last(MK_REL_TOPIC_ID_SEQ) == 0 && mk_number_is_unset())
 		for (int i = 0; i < (int) lengthof(mk_sequences); i++)
 		{

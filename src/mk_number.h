@@ -8,21 +8,22 @@
 #include "mk_relation.h"
 
 /*
- * The next number of a sequence, which no row bears, be it committed or not:
- * where the sequence lags behind the tables, as after a logical copy, it is
- * moved past them first.
+ * The next number of a sequence.  No row has this number, not even one that is
+ * not committed yet: if the sequence is behind the numbers in the tables, as
+ * after a logical copy, it is advanced past them first.
  */
 extern int32 mk_number_next(MkRelation sequence);
 
 /*
- * To be called before a transaction writes for a user: sees to it, once in a
- * session, that the sequences do not lag behind the tables all together.
+ * Advances the sequences if all of them are behind the numbers in the tables.
+ * Must be called before a transaction writes for a user; usually looks once in
+ * a session.
  */
 extern void mk_number_note_use(void);
 
 /*
- * Whether rows bear numbers, and none of the sequences has ever given one: so
- * it is while a dump is restored, which sets the sequences at its end.
+ * Whether rows have numbers although no sequence was ever used.  This is true
+ * while a dump is being restored, since it sets the sequences at its end.
  */
 extern bool mk_number_is_unset(void);
 

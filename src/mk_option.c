@@ -2,10 +2,11 @@
  * mk_option.c
  *		The options of topics.
  *
- * To add an option: a column in sql/parts/10_catalog.sql (with the number of
- * columns in mk_relation.h) and in MkTopicColumn, a field in MkTopic, and an
- * entry below.  Then set_topic_option() sets it, and mk_catalog_topic() has it.
- * If create_topic() is to take it too, the entry has the number of the argument.
+ * To add an option, add a column to sql/parts/10_catalog.sql (adapting the
+ * number of columns in mk_relation.h) and to MkTopicColumn, a field to MkTopic,
+ * and an entry below.  Then set_topic_option() sets it, and mk_catalog_topic()
+ * returns it.  If create_topic() has an argument for it, the entry has the
+ * number of that argument.
  */
 #include "postgres.h"
 
@@ -21,7 +22,7 @@ typedef enum MkOptionType
 	MK_OPTION_INT32,
 	MK_OPTION_INT64,
 	MK_OPTION_INTERVAL,
-	MK_OPTION_WORD /* one of some words; in MkTopic its number */
+	MK_OPTION_WORD /* one of a list of words; MkTopic has its number */
 } MkOptionType;
 
 #define MK_MAX_WORDS 3
@@ -32,24 +33,24 @@ typedef struct MkOption
 	MkTopicColumn column;
 	MkOptionType type;
 
-	/* the argument of create_topic(), 0 for none */
+	/* the number of the argument of create_topic(), 0 if there is none */
 	int argument;
 
-	/* why set_topic_option() does not take it, a hint; NULL: it does */
+	/* the hint if set_topic_option() cannot set the option; NULL if it can */
 	const char *fixed;
 
-	/* a number's bounds; an error besides, or a notice (NULL: none) */
+	/* bounds of a number; a function that raises other errors and notices */
 	int64 least;
 	int64 most;
 	void (*check)(Datum value);
 
-	/* the words, in the order of their enum */
+	/* the valid words, in the order of their enum */
 	const char *words[MK_MAX_WORDS];
 
-	/* of a column that is not NULL: what NULL sets, as text; NULL: the column */
+	/* the default as text, if the column is NOT NULL and can be set */
 	const char *preset;
 
-	/* where MkTopic has it, and what stands for NULL there; -1: nowhere */
+	/* the field of MkTopic or MK_NO_FIELD; its value if the column is NULL */
 	int field;
 	int64 unset;
 } MkOption;
@@ -59,7 +60,7 @@ typedef struct MkOption
 
 #define MK_IS_FIXED "It is fixed when the topic is created."
 
-/* Where a topic has no delete_retention of its own */
+/* The delete_retention of a topic that has none of its own */
 #define MK_DEFAULT_DELETE_RETENTION USECS_PER_DAY
 
 static void mk_check_retention(Datum value);
@@ -184,7 +185,7 @@ StaticAssertDecl(MK_NUM_COLUMNS == MK_NATTS_TOPIC,
  * Checks of single options
  */
 
-/* A retention so short is told: '7' as an interval is seven seconds. */
+/* A shorter retention raises a notice: '7' as an interval is seven seconds. */
 #define MK_SHORT_RETENTION USECS_PER_MINUTE
 
 static void
@@ -262,7 +263,7 @@ mk_option_check_number(const char *option, int64 value, int64 least, int64 most)
 					 least, most)));
 }
 
-/* The number of a word, -1 if it is none of the option's. */
+/* The number of a word, -1 if it is not one of the option's. */
 static int
 mk_option_word(const MkOption *o, const char *word)
 {
@@ -276,7 +277,7 @@ mk_option_word(const MkOption *o, const char *word)
 	return -1;
 }
 
-/* What the words are, as a sentence. */
+/* The valid words, as a sentence. */
 static char *
 mk_option_words(const MkOption *o)
 {
@@ -290,7 +291,7 @@ mk_option_words(const MkOption *o)
 	return psprintf("%s.", text);
 }
 
-/* The word as the catalog has it; 22023 if it is none of the option's. */
+/* The word as in the catalog; 22023 if it is not one of the option's. */
 static Datum
 mk_option_check_word(const MkOption *o, const char *word)
 {
@@ -311,6 +312,7 @@ mk_option_check_word(const MkOption *o, const char *word)
 	return CStringGetTextDatum(o->words[number]);
 }
 
+/* A number from a text; 22023 if it is not a whole number. */
 static int64
 mk_option_parse_number(const MkOption *o, const char *value)
 {
@@ -329,7 +331,7 @@ mk_option_parse_number(const MkOption *o, const char *value)
 	return number;
 }
 
-/* The value that a text stands for, checked. */
+/* Converts a text to the option's value, and checks it. */
 static Datum
 mk_option_value(const MkOption *o, const char *value)
 {
@@ -359,7 +361,7 @@ mk_option_value(const MkOption *o, const char *value)
 	return datum;
 }
 
-/* The same for an argument of create_topic(). */
+/* Checks an argument of create_topic(); returns the value for the column. */
 static Datum
 mk_option_check_argument(const MkOption *o, Datum datum)
 {
@@ -384,14 +386,14 @@ mk_option_check_argument(const MkOption *o, Datum datum)
 	return datum;
 }
 
-/* Whether its column may be NULL. */
+/* Whether the option's column may be NULL. */
 static bool
 mk_option_is_nullable(const MkOption *o)
 {
 	return o->preset == NULL && o->fixed == NULL;
 }
 
-/* What it is where nothing is said; NULL where the column may be. */
+/* The default: that of the entry, else NULL. */
 static Datum
 mk_option_default(const MkOption *o, bool *isnull)
 {
@@ -411,7 +413,7 @@ mk_option_from_arguments(FunctionCallInfo fcinfo, MkTopicRow *row)
 		if (o->argument == 0)
 			*value = mk_option_default(o, isnull);
 	}
-	/* in the order of the arguments, so that the first bad one is told */
+	/* in the order of the arguments, so that errors name the first bad one */
 	for (int argument = 1;; argument++)
 	{
 		const MkOption *o = NULL;
@@ -434,7 +436,7 @@ mk_option_from_arguments(FunctionCallInfo fcinfo, MkTopicRow *row)
 	}
 }
 
-/* The names of all that can be set, as a sentence. */
+/* The names of the options that can be set, as a sentence. */
 static char *
 mk_option_names(void)
 {
@@ -485,10 +487,10 @@ mk_option_parse(const char *name, const char *value, Datum *datum, bool *isnull)
 }
 
 /* ---------------------------------------------------------------------------
- * The catalog's
+ * Reading options from the catalog
  */
 
-/* Reads an option that MkTopic has. */
+/* Sets the field of one option. */
 static void
 mk_option_read_one(const MkOption *o, const MkRows *rows, HeapTuple tuple,
 				   MkTopic *topic)
@@ -510,7 +512,7 @@ mk_option_read_one(const MkOption *o, const MkRows *rows, HeapTuple tuple,
 				mk_rows_interval_or(rows, tuple, o->column, o->unset);
 			break;
 		case MK_OPTION_WORD:
-			/* a word that is none counts as the first */
+			/* an unknown word counts as the first one */
 			word = mk_rows_text(rows, tuple, o->column);
 			*(int *) field = Max(mk_option_word(o, word), 0);
 			pfree(word);

@@ -2,9 +2,9 @@
  * mk_option.h
  *		A topic as its row in the catalog describes it, and its options.
  *
- * Each option of a topic is one entry of the table in mk_option.c: its name, its
- * column, the values that it takes, its default, and where MkTopic has it.
- * create_topic(), set_topic_option() and the catalog go by that table.
+ * mk_option.c has a table with one entry for each option of a topic: its name,
+ * its column, its valid values, its default, and its field in MkTopic.
+ * create_topic(), set_topic_option() and the catalog use that table.
  */
 #ifndef MK_OPTION_H
 #define MK_OPTION_H
@@ -33,14 +33,14 @@ typedef enum MkTopicColumn
 	MK_NUM_COLUMNS = MK_COLUMN_VALUE_FORMAT
 } MkTopicColumn;
 
-/* A topic's row, or a part of it; values[0] is the first column's. */
+/* A topic's row, or a part of it; values[0] is that of the first column. */
 typedef struct MkTopicRow
 {
 	Datum values[MK_NUM_COLUMNS];
 	bool nulls[MK_NUM_COLUMNS];
 } MkTopicRow;
 
-/* The words of options, in the order in which their entries have them */
+/* The words of options, in the order of their entries in mk_option.c */
 typedef enum MkPartitioner
 {
 	MK_PARTITIONER_MURMUR2,
@@ -49,12 +49,12 @@ typedef enum MkPartitioner
 
 typedef enum MkCleanupPolicy
 {
-	MK_CLEANUP_DELETE, /* by age and size */
-	MK_CLEANUP_COMPACT, /* superseded records */
+	MK_CLEANUP_DELETE, /* remove records by age and size */
+	MK_CLEANUP_COMPACT, /* remove superseded records */
 	MK_CLEANUP_BOTH
 } MkCleanupPolicy;
 
-/* What the values of a topic must be. */
+/* The format of the values of a topic's records. */
 typedef enum MkValueFormat
 {
 	MK_VALUE_BYTES,
@@ -62,18 +62,19 @@ typedef enum MkValueFormat
 	MK_VALUE_JSON
 } MkValueFormat;
 
-/* "For ever" and "any number", of a topic's options. */
+/* "For ever", or any number of bytes, in a topic's options. */
 #define MK_UNLIMITED INT64CONST(-1)
 
 /*
- * A topic, as the catalog has it.  The cache's own copy: valid until the end
- * of the session, but its contents may change whenever invalidations are
- * processed (a lock, a table opened).  "relid" never changes.
+ * A topic, as in the catalog.  It is the entry in the session's cache: the
+ * pointer stays valid until the end of the session, but the contents may change
+ * whenever invalidations are processed, as when a lock is taken or a table is
+ * opened.  "relid" never changes.
  */
 typedef struct MkTopic
 {
 	Oid relid; /* hash key: its table */
-	bool valid; /* else to be read again */
+	bool valid; /* if not, the next look-up reads the topic again */
 	int32 topic_id;
 
 	/* its options; intervals are in microseconds */
@@ -86,18 +87,18 @@ typedef struct MkTopic
 	int64 retention; /* or MK_UNLIMITED */
 	int64 retention_bytes; /* or MK_UNLIMITED */
 	int64 delete_retention; /* of tombstones */
-	int64 min_compaction_lag; /* or -1: not set */
+	int64 min_compaction_lag; /* -1 if it is not set */
 
-	/* what follows from them, and from its table */
+	/* derived from the options, or from its table */
 	bool deletes;
 	bool compacts;
 	Oid owner;
 	bool has_contract; /* see mk_contract.h */
 	NameData name;
 
-	uint64 reading; /* another number each time that it is read */
-	uint32 sticky; /* where the session's next sticky partition is */
-	/* rights that were found, whose and when; see mk_topic_check_right */
+	uint64 reading; /* changes whenever the topic is read again */
+	uint32 sticky; /* the session's next sticky partition */
+	/* cached rights, their user and generation; see mk_topic_check_right */
 	Oid acl_user;
 	uint32 acl_mode;
 	uint64 acl_generation;
@@ -105,26 +106,28 @@ typedef struct MkTopic
 
 #define MK_TOPIC_MAX_PARTITIONS 10000
 
-/* 22023 for a number that is out of bounds. */
+/* 22023 for a number that is less than "least" or greater than "most". */
 extern void mk_option_check_number(const char *option, int64 value, int64 least,
 								   int64 most);
 
 /*
- * Sets the options in a new topic's row, which the caller has zeroed: those that are arguments of create_topic()
- * from these, the others to their defaults.  22023 for an argument that is NULL
- * and may not be, or is out of bounds.
+ * Sets the options in a new topic's row, which the caller has zeroed: the
+ * arguments of create_topic() to their values, the other options to their
+ * defaults.  22023 for an argument that is not valid, or is NULL and must not
+ * be.
  */
 extern void mk_option_from_arguments(FunctionCallInfo fcinfo, MkTopicRow *row);
 
 /*
- * The column of the option of this name, and its value from a text, or its
- * default for NULL.  22023 for an option that is unknown or cannot be changed,
- * and for a value that is none.
+ * Returns the column of the option of this name, and in *datum and *isnull the
+ * option's value.  "value" is the value as text, or NULL for the default.
+ * 22023 for an option that is unknown or cannot be changed, and for a value
+ * that is not valid.
  */
 extern MkTopicColumn mk_option_parse(const char *name, const char *value,
 									 Datum *datum, bool *isnull);
 
-/* Reads the options from a topic's row. */
+/* Sets the fields of options in *topic from the topic's row. */
 extern void mk_option_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic);
 
 #endif /* MK_OPTION_H */

@@ -1,10 +1,11 @@
 /*
  * mk_relation.c
- *		Finding the relations that the extension's schema has.
+ *		Looking up the relations of the extension.
  *
- * The OIDs are cached, and looked for again after an invalidation of any of
- * them.  Whenever they are, the version of the extension and the number of
- * columns of each table are compared with what the library expects.
+ * The OIDs are cached.  After an invalidation of any of the relations, the
+ * next call looks all of them up again, and compares the version of the
+ * extension and the number of columns of each table with those that the
+ * library expects.
  */
 #include "postgres.h"
 
@@ -27,7 +28,7 @@
 
 #include "mk_relation.h"
 
-/* What the library expects: a name, and of a table how many columns it has. */
+/* The name of each relation, and of a table the number of columns. */
 static const struct
 {
 	const char *name;
@@ -76,7 +77,7 @@ static const struct
 	[MK_REL_INBOX_ACCEPTED_IDX] = {"inbox_accepted_idx", 0},
 };
 
-/* The OIDs, when valid. */
+/* The cache. */
 static struct
 {
 	bool valid;
@@ -86,8 +87,8 @@ static struct
 	Oid relid[MK_NUM_RELS];
 } mk_oids;
 
-static uint64 mk_invalidations = 0;
-static uint64 mk_readings = 0;
+static uint64 mk_invalidations = 0; /* all that this backend received */
+static uint64 mk_readings = 0; /* see mk_relation_reading */
 
 static void
 mk_relation_relcache_callback(Datum arg, Oid relid)
@@ -146,12 +147,13 @@ mk_relation_version(void)
 	return version;
 }
 
+/* 42704 or 55000 unless the SQL objects have the version of the library. */
 static void
 mk_relation_check_version(void)
 {
 	char *version;
 
-	/* its script may be halfway from one version to another */
+	/* the script may be halfway from one version to another */
 	if (creating_extension)
 		return;
 	version = mk_relation_version();
@@ -171,11 +173,12 @@ mk_relation_check_version(void)
 						   version, MK_VERSION),
 				 errhint("Use ALTER EXTENSION minikafka UPDATE.  If the "
 						 "library is the older one, install that of the "
-						 "extension's version, and connect anew or, where it "
+						 "extension's version, and connect again or, if it "
 						 "is preloaded, restart the server.")));
 	pfree(version);
 }
 
+/* Raises 55000. */
 static void
 mk_relation_unfit(const char *name, const char *problem)
 {
@@ -188,6 +191,7 @@ mk_relation_unfit(const char *name, const char *problem)
 					 "done to the relation by hand.")));
 }
 
+/* The number of columns of a relation, 0 if it does not exist. */
 static int
 mk_relation_natts(Oid relid)
 {
@@ -201,7 +205,7 @@ mk_relation_natts(Oid relid)
 	return natts;
 }
 
-/* Whether the table is a copy of another server's. */
+/* Whether a subscription writes the table. */
 static bool
 mk_relation_is_subscribed(Oid relid)
 {
@@ -213,6 +217,7 @@ mk_relation_is_subscribed(Oid relid)
 	return subscribed;
 }
 
+/* Fills the cache. */
 static void
 mk_relation_load(void)
 {
@@ -241,7 +246,7 @@ mk_relation_load(void)
 	}
 	mk_oids.subscribed = mk_relation_is_subscribed(mk_oids.relid[MK_REL_TOPIC]);
 	mk_readings++;
-	/* else the next look reads again */
+	/* if there was one meanwhile, the next call looks them up again */
 	mk_oids.valid = mk_invalidations == invalidations;
 }
 

@@ -1,6 +1,6 @@
 /*
  * mk_relation.h
- *		Finding the relations that the extension's schema has.
+ *		Looking up the relations of the extension.
  */
 #ifndef MK_RELATION_H
 #define MK_RELATION_H
@@ -52,8 +52,8 @@ typedef enum MkRelation
 } MkRelation;
 
 /*
- * How many columns each table has, as in sql/parts/10_catalog.sql.  The library
- * checks that before it uses the tables.
+ * The number of columns of each table, as in sql/parts/10_catalog.sql.  The
+ * library checks these numbers before it uses the tables.
  */
 #define MK_NATTS_TOPIC          14
 #define MK_NATTS_PARTITION      4
@@ -71,28 +71,29 @@ typedef enum MkRelation
 #define MK_NATTS_INBOX_CONSUMER 3
 #define MK_NATTS_INBOX          4
 
-/* To be called once, in _PG_init. */
+/* Must be called once, in _PG_init. */
 extern void mk_relation_init(void);
 
 /*
- * The OID of one of the extension's relations; cached.  55000 if the library is
- * not of the version of the extension's SQL objects.
+ * The OID of one of the extension's relations, from a cache.  42704 if the
+ * extension is not installed, 55000 if its SQL objects do not have the version
+ * of the library.
  */
 extern Oid mk_relation_oid(MkRelation which);
 
-/* The OID of the schema of the topics, or of the tables below them. */
+/* The OIDs of the schemas of topics, and of partitions and segments. */
 extern Oid mk_relation_topics_namespace(void);
 extern Oid mk_relation_data_namespace(void);
 
 /*
- * Another number each time that the relations are looked for, as after an
- * invalidation; never 0.
+ * A number that changes whenever the relations are looked up again, such as
+ * after an invalidation; never 0.
  */
 extern uint64 mk_relation_reading(void);
 
 /*
- * Whether the rows come from another server by a subscription, and are its to
- * write; and the error for that, 55000.
+ * Whether a subscription writes the tables, as copies of another server's.  The
+ * second function raises 55000 if so.
  */
 extern bool mk_relation_is_subscriber(void);
 extern void mk_relation_check_subscriber(void);

@@ -1,10 +1,11 @@
 /*
  * mk_retain.c
- *		Retention: which records of a partition are to go, and removing them.
+ *		Retention: finding and removing the expired records of a partition.
  *
- * First the log start moves, in a transaction of its own: that is what readers
- * obey.  What lies below it goes later: segments by dropping their tables, and
- * rows only in the segment that the log start lies in.
+ * First the log start moves, in a transaction of its own; from then on readers
+ * ignore what lies below it.  Later transactions drop the tables of the
+ * segments below the log start.  Single rows are removed only from the segment
+ * that contains the log start.
  */
 #include "postgres.h"
 
@@ -18,13 +19,13 @@
 #include "mk_retain.h"
 #include "mk_segment_drop.h"
 
-/* Rows that one step removes, at most. */
+/* The most rows that one step removes. */
 #define MK_TRIM_ROWS 20000
 
-/* So few are removed by rows even if their table will be dropped. */
+/* Up to this many rows are removed even if their table will be dropped. */
 #define MK_TRIM_FEW 1000
 
-/* The first offset of the segments that have so many bytes together. */
+/* The first offset of the newest segments that have retention_bytes in all. */
 static int64
 mk_retain_by_size(const MkTopic *topic, int32 partition, int64 log_start,
 				  int64 end)
@@ -37,7 +38,7 @@ mk_retain_by_size(const MkTopic *topic, int32 partition, int64 log_start,
 
 	for (int i = n - 1; i >= 0; i--)
 	{
-		/* those made ahead have nothing */
+		/* segments that were made ahead are empty */
 		if (segments[i] * records >= end)
 			continue;
 		if (bytes >= topic->retention_bytes)
@@ -101,7 +102,7 @@ mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment)
 {
 	int64 next = mk_catalog_next_segment(topic, partition, segment);
 
-	/* the newest stays, so that there always is one */
+	/* the newest stays, so that there is always one */
 	return next >= 0 &&
 			(next + 1) * topic->segment_records <=
 				mk_log_start(topic, partition) &&
@@ -122,7 +123,7 @@ mk_retain_trim(const MkTopic *topic, int32 partition, bool always)
 	MkScan s;
 
 	Assert(mk_lock_cleaning_is_mine(topic->topic_id, partition));
-	/* where the log goes on in a later segment, this one ends soon enough */
+	/* if the log continues in a later segment, this one is dropped soon */
 	if (!always && log_start - start > MK_TRIM_FEW &&
 		segment < last / topic->segment_records)
 		return false;

@@ -1,6 +1,6 @@
 /*
  * mk_retain.h
- *		Retention: which records of a partition are to go, and removing them.
+ *		Retention: finding and removing the expired records of a partition.
  */
 #ifndef MK_RETAIN_H
 #define MK_RETAIN_H
@@ -8,29 +8,31 @@
 #include "mk_log.h"
 
 /*
- * Where the log start is to be at the time "now": at the first record that is
- * not older than the topic's retention, or at the first segment of those that
- * its retention_bytes keeps; not before where it is, nor beyond the end.
+ * The log start that the topic's options want at the time "now": the first
+ * record that is not older than retention, or the first segment that
+ * retention_bytes keeps, whichever is greater.  Neither before the current log
+ * start nor beyond the end.
  */
 extern int64
 mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now);
 
-/* The number of records from one offset to another. */
+/* The number of records at "from" or above, and below "to". */
 extern int64
 mk_retain_records(const MkTopic *topic, int32 partition, int64 from, int64 to);
 
 /*
- * The next segment from that number on that lies below the log start, and can
- * be dropped; -1 if there is none.
+ * The first segment at or after "segment" that lies wholly below the log start
+ * and can be dropped; -1 if there is none.
  */
 extern int64
 mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment);
 
 /*
- * Removes rows below the log start from the segment that it lies in: some tens
- * of thousands.  False when there are no more, or, unless "always", when it is
- * not worth while: the table will be dropped.  The caller ends the transaction
- * after that, and keeps others from removing records of the partition meanwhile.
+ * Removes a limited number of rows below the log start, from the segment that
+ * contains the log start.  Returns whether there may be more.  Unless "always",
+ * removes nothing and returns false if there are many such rows and the table
+ * will be dropped soon.  The caller holds mk_lock_cleaning, and ends the
+ * transaction afterwards.
  */
 extern bool mk_retain_trim(const MkTopic *topic, int32 partition, bool always);
 

@@ -2,17 +2,18 @@
  * mk_rows.c
  *		Rows of the extension's tables: scanning, reading columns, writing.
  *
- * The rows are written directly, without regard to rights: the caller has
- * checked them.  They are read with a catalog snapshot, which for a relation
- * without a syscache is always a new one, so that a REPEATABLE READ
- * transaction sees what holds now; or with a snapshot of the caller's.
+ * Rows are written directly, without checks of rights: the caller has checked
+ * them.  Rows are read with the caller's snapshot, or by default with a
+ * catalog snapshot.  For a relation without a syscache, that is always a new
+ * snapshot, so a REPEATABLE READ transaction sees the latest committed rows.
  *
- * No read takes a predicate lock.  In a SERIALIZABLE transaction a scan with an
- * MVCC snapshot would take one on a page of the index, and so fail transactions
- * that use other groups or producers whose rows are on the same page.  Locks of
- * the extension guard what must not change meanwhile.  So there the scan
- * returns every row that any snapshot may see, and mk_rows_next() applies the
- * snapshot to those.
+ * No read takes a predicate lock.  In a SERIALIZABLE transaction, a scan with
+ * an MVCC snapshot would take such a lock on a page of the index.  So
+ * transactions that use different groups or producers would fail if their rows
+ * are on the same page.  The extension has locks of its own for whatever must
+ * not change meanwhile.  So in a SERIALIZABLE transaction the scan returns
+ * every row that any snapshot may see, and mk_rows_next() applies the snapshot
+ * to these rows.
  */
 #include "postgres.h"
 
@@ -69,7 +70,7 @@ mk_rows_begin(MkRows *rows, MkRelation rel, MkRelation index, Snapshot snapshot,
 {
 	ScanKeyData keys[MK_ROWS_MAX_KEYS];
 
-	/* all such indexes are on the first columns */
+	/* each such index is on the first columns of its table */
 	for (int i = 0; i < nkeys; i++)
 		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
 					Int32GetDatum(values[i]));
@@ -102,7 +103,7 @@ mk_rows_end(MkRows *rows)
 Snapshot
 mk_rows_now(void)
 {
-	/* rules of the primary do not hold back what a standby replays */
+	/* removals on the primary do not respect the snapshots of a standby */
 	if (RecoveryInProgress())
 		return NULL;
 	Assert(TransactionIdIsValid(MyProc->xmin));
@@ -224,7 +225,10 @@ mk_rows_interval_or(const MkRows *rows, HeapTuple tuple, AttrNumber attno,
  * Reading the values of a column
  */
 
-/* The greatest of them below "below"; false if there is none. */
+/*
+ * The greatest value less than "below" of the index column after the first
+ * nkeys ones; false if there is none.
+ */
 static bool
 mk_rows_below(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 			  int64 below, Snapshot snapshot, int32 *found)
@@ -267,7 +271,7 @@ mk_rows_values(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 	int64 below = PG_INT64_MAX;
 	int32 found;
 
-	/* back, since the rows that were removed lately come first */
+	/* backwards, because recently removed rows are at the beginning */
 	while (mk_rows_below(rel, index, nkeys, values, below, snapshot, &found))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -311,7 +315,7 @@ mk_rows_open(MkRelation which)
 	return rel;
 }
 
-/* The same for the table of a scan. */
+/* Locks the table of a scan to write to it. */
 static void
 mk_rows_lock(MkRows *rows)
 {
@@ -374,7 +378,7 @@ mk_rows_delete(MkRelation which, ItemPointer tid)
 	CommandCounterIncrement();
 }
 
-/* Removes a row; false if somebody else does, or has. */
+/* Removes a row; false if another transaction has removed it, or is at it. */
 static bool
 mk_rows_try_delete(Relation rel, ItemPointer tid, bool wait)
 {
@@ -472,7 +476,7 @@ mk_rows_delete_all(MkRelation which, MkRelation index, int nkeys,
 bool
 mk_rows_are_gone(TransactionId xid)
 {
-	/* the same for all tables that are no catalogs of PostgreSQL */
+	/* the same for all tables but the catalogs of PostgreSQL */
 	Relation rel = table_open(mk_relation_oid(MK_REL_TOPIC), AccessShareLock);
 	TransactionId oldest;
 

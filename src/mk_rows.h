@@ -23,41 +23,43 @@ typedef struct MkRows
 	SysScanDesc scan;
 
 	/* in a SERIALIZABLE transaction; see mk_rows.c */
-	Snapshot filter; /* NULL: the scan's own snapshot tells */
+	Snapshot filter; /* NULL if the scan's own snapshot decides */
 	SnapshotData all;
 } MkRows;
 
 #define MK_ROWS_MAX_KEYS 4
 
 /*
- * Scans the rows whose first nkeys columns in the index have these values; a
- * NULL snapshot is a new one, whatever the transaction's is.
+ * Begins a scan of the rows whose first nkeys columns in the index have these
+ * values.  NULL as snapshot means a new one, also in a REPEATABLE READ
+ * transaction.  mk_rows_end() ends the scan.
  */
 extern void mk_rows_begin(MkRows *rows, MkRelation rel, MkRelation index,
 						  Snapshot snapshot, int nkeys, const int32 *values);
 
-/* The same with scan keys, whose numbers are those of the table's columns. */
+/* The same with scan keys, which have the column numbers of the table. */
 extern void mk_rows_begin_keys(MkRows *rows, MkRelation rel, MkRelation index,
 							   Snapshot snapshot, int nkeys, ScanKey keys);
 
-/* The next row, NULL at the end. */
+/* The next row, NULL at the end.  It is valid until the next call. */
 extern HeapTuple mk_rows_next(MkRows *rows, ScanDirection direction);
 extern void mk_rows_end(MkRows *rows);
 
 /*
- * The snapshot for what holds now, in a table that is kept newest first: see
- * mk_rows_clean.
+ * The snapshot that sees the latest committed rows of a table that
+ * mk_rows_clean() cleans.  The caller holds a snapshot of its own.
  */
 extern Snapshot mk_rows_now(void);
 
-/* Changes the row that the scan stands on; see heap_modify_tuple. */
+/* Updates the current row of the scan; see heap_modify_tuple. */
 extern void mk_rows_modify(MkRows *rows, HeapTuple tuple, Datum *values,
 						   bool *nulls, bool *replace);
 
 /*
- * A column of a row that the scan has returned, by type.  A NULL is an internal
- * error, or "otherwise" where that is given.  Names point into the row; texts
- * are palloc'd; intervals are in microseconds, see mk_clock_interval().
+ * A column of the current row of the scan, by type.  For a NULL the functions
+ * raise an internal error, or return "otherwise" if they have that argument.
+ * Names point into the row; texts are palloc'd; intervals are in microseconds,
+ * see mk_clock_interval().
  */
 extern int32
 mk_rows_int32(const MkRows *rows, HeapTuple tuple, AttrNumber attno);
@@ -82,34 +84,36 @@ mk_rows_interval(const MkRows *rows, HeapTuple tuple, AttrNumber attno);
 extern int64 mk_rows_interval_or(const MkRows *rows, HeapTuple tuple,
 								 AttrNumber attno, int64 otherwise);
 
-/* The same for other types; the first raises an error for a NULL. */
+/* The same for other types.  The first raises an error for a NULL. */
 extern Datum
 mk_rows_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno);
 extern Datum mk_rows_nullable(const MkRows *rows, HeapTuple tuple,
 							  AttrNumber attno, bool *isnull);
 
-/* Sets a column of a row to be written to a text, or to NULL. */
+/* Sets a column of a row that is to be written, to a text or to NULL. */
 extern void mk_rows_set_text(Datum *values, bool *nulls, AttrNumber attno,
 							 const char *text);
 
 /*
- * The greatest value of the integer column after the nkeys first ones, whose
- * values are given.  False if there is no row.
+ * The greatest value of an integer column of the index, the one after the first
+ * nkeys columns, in the rows with these values in the first columns.  False if
+ * there is no row.
  */
 extern bool
 mk_rows_greatest(MkRelation rel, MkRelation index, int nkeys,
 				 const int32 *values, Snapshot snapshot, int32 *greatest);
 
 /*
- * The values of the integer column after the nkeys first ones, whose values are
- * given: a list, ascending.  One look for each, however many rows there are.
+ * The distinct values of that column: a list of integers, ascending.  Needs one
+ * descent of the index for each value, however many rows have it.
  */
 extern List *mk_rows_values(MkRelation rel, MkRelation index, int nkeys,
 							const int32 *values, Snapshot snapshot);
 
 /*
- * Calls back for each topic and partition, in order, of the rows whose first
- * column has a value; the second and third columns of the index are these.
+ * Calls the sink for each topic and partition, in order, in the rows with a
+ * given value in the first column of the index.  The second and third columns
+ * of the index are the topic and the partition.
  */
 typedef void (*MkPartitionSink)(int32 topic_id, int32 partition, void *arg);
 extern void
@@ -117,8 +121,9 @@ mk_rows_partitions(MkRelation rel, MkRelation index, int32 first,
 				   Snapshot snapshot, MkPartitionSink sink, void *arg);
 
 /*
- * Writing rows, and making that visible to the next command.  "tid" is where
- * the row is to be, if it is not NULL; for an update, at first where it was.
+ * Write rows, and make them visible to the next command.  mk_rows_insert() sets
+ * *tid to the place of the row, unless tid is NULL.  mk_rows_update() and
+ * mk_rows_delete() find the row at *tid; the former sets *tid to its new place.
  */
 extern void
 mk_rows_insert(MkRelation which, ItemPointer tid, Datum *values, bool *nulls);
@@ -127,30 +132,36 @@ mk_rows_update(MkRelation which, ItemPointer tid, Datum *values, bool *nulls);
 extern void mk_rows_delete(MkRelation which, ItemPointer tid);
 
 /*
- * Removes the row that a scan stands on, if nobody else is at it: does not
- * wait.  For rows that are not needed, and are never updated.
+ * Removes the current row of a scan, unless another transaction is removing or
+ * locking it: never waits.  Returns whether it did.  For rows that are no
+ * longer needed, in tables without updates of rows.
  */
 extern bool mk_rows_discard(MkRows *rows, HeapTuple tuple);
 
-/* The same for all rows that mk_rows_begin would find. */
+/* The same for all rows that mk_rows_begin() finds. */
 extern void mk_rows_discard_all(MkRelation which, MkRelation index, int nkeys,
 								const int32 *values);
 
 /*
- * Cleans a table that is kept newest first: goes through the rows that
- * mk_rows_begin would find, from the oldest one on, up to the first that is
- * needed (NULL: none is), and removes each whose successor every snapshot of the
- * database sees.  So the newest stays.  Leaves what somebody else is removing.
- * Returns how many were removed, at most "limit".
+ * Removes old rows of a table in which each row supersedes the one before it
+ * in the index.  Scans the rows that mk_rows_begin() finds, from the oldest
+ * on, up to the first one that is needed ("needed" may be NULL: none is).
+ * Removes each row whose successor is visible to every snapshot of the
+ * database.  So the newest row stays.  Skips rows that another transaction is
+ * removing.  Returns the number of removed rows, at most "limit".
  *
- * With that rule one scan backwards with mk_rows_now() finds the newest row.
- * Such a scan copies a page of the index and visits the rows afterwards; a row
- * that is newer than all in the copy may come meanwhile, and the one that was
- * the newest go.  But the session that scans holds a snapshot, so a row that
- * went meanwhile had a successor which that snapshot sees, whose index entry was
- * there before the scan began, and so is in the copy; and if that has gone too,
- * it has had one itself.  The last of these is there.  Where a snapshot is held
- * for long, nothing is removed that vacuum could free.
+ * With this rule a single backward scan with mk_rows_now() finds the newest
+ * row.  Such a scan copies a page of the index and visits the rows
+ * afterwards.  Meanwhile other transactions may insert rows that are newer
+ * than all in the copy, and remove the row that was the newest.  But the
+ * session that scans holds a snapshot.  So a row that is removed meanwhile has
+ * a successor that this snapshot sees.  The index entry of the successor was
+ * there before the scan began, so it is in the copy.  If the successor is
+ * removed too, the same is true of its own successor.  The last of these rows
+ * still exists.
+ *
+ * While a session holds a snapshot for long, rows that are superseded after the
+ * snapshot was taken stay.  Vacuum could not free them anyway.
  */
 typedef bool (*MkRowsNeeded)(const MkRows *rows, HeapTuple tuple,
 							 const void *arg);
@@ -159,15 +170,15 @@ extern int mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
 						 const void *arg, int limit);
 
 /*
- * Removes the rows that mk_rows_begin would find; waits for who is at one, who
- * may have removed it.
+ * Removes the rows that mk_rows_begin() finds.  Waits for transactions that are
+ * removing or locking one of them.
  */
 extern void mk_rows_delete_all(MkRelation which, MkRelation index, int nkeys,
 							   const int32 *values);
 
 /*
- * Whether no snapshot of this database sees rows any more that were removed by
- * a transaction before "xid".  The caller has no snapshot of its own.
+ * Whether no snapshot of this database still sees rows that a transaction
+ * before "xid" has removed.  The caller holds no snapshot of its own.
  */
 extern bool mk_rows_are_gone(TransactionId xid);
 

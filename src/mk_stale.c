@@ -1,25 +1,27 @@
 /*
  * mk_stale.c
- *		What groups and producers have noted about records that the log does not
- *		have: offsets beyond its tail.
+ *		Stale offsets: offsets of groups and producers beyond the tail of the
+ *		log.
  *
- * No offset that a group has committed, and none that a producer was told, lies
- * beyond the tail, since that never goes back.  Where one does, the records are
- * lost while the notes are not: a dump was restored without the records, or
- * without the last of them.  Were the notes left as they are, then as soon as the
- * log has grown past them a group would skip new records, and a new record be
- * taken for a repeat.
+ * The tail never moves back.  So no offset that a group has committed, and no
+ * offset that a producer has received, lies beyond it.  If one does, the
+ * records are lost but the offsets are not: a dump was restored without the
+ * records, or without the last of them.  Once the log grew past such an
+ * offset, the group would skip new records, and a new record of the producer
+ * would be taken for a repetition.
  *
- * So they go before the log grows: when a record is appended to a log that has
- * none, when a member polls (see mk_poll.c), and in a pass of maintenance over a
- * partition whose newest segment has no record.  That takes a look for each group
- * and producer, so it is done once for a partition, and not for one that was made
- * here: what is settled is noted where no dump takes it along.
+ * So stale offsets are reset before the log grows: when a record is appended
+ * to an empty log, when a member polls (see mk_poll.c), and when a pass of
+ * maintenance finds that the newest segment of a partition is empty.  This
+ * looks up each group and each producer, so it happens once for a partition;
+ * then the partition is settled.  A partition that was created in this
+ * database is settled from the beginning.  The table of settled partitions is
+ * not part of a dump.
  *
- * The locks are those of a committing consumer or producer, taken before all
- * others of the transaction.  That is out of their order where the transaction
- * also changes such a group itself: a deadlock is possible then, once after such a
- * restore.
+ * The locks are those that a consumer or producer takes when it commits, but
+ * they are taken before all others of the transaction.  If the transaction also
+ * changes such a group itself, this violates the order of locks, and a deadlock
+ * is possible, once after such a restore.
  */
 #include "postgres.h"
 
@@ -37,12 +39,12 @@
 #include "mk_progress.h"
 #include "mk_stale.h"
 
-/* A group or a producer that has such notes. */
+/* A group or a producer that has stale offsets. */
 typedef struct MkStale
 {
-	uint64 tag; /* of its lock */
+	uint64 tag; /* of its lock; the locks are taken in this order */
 	char *name;
-	int32 number;
+	int32 number; /* group_no or producer_id */
 } MkStale;
 
 static int
@@ -69,6 +71,7 @@ mk_stale_add(List *list, uint64 tag, char *name, int32 number)
  * Groups
  */
 
+/* Reads the group's offsets; whether one of them is stale. */
 static bool
 mk_stale_progress(const MkTopic *topic, int32 partition, int32 group_no,
 				  int64 tail, MkProgress *p)
@@ -77,6 +80,7 @@ mk_stale_progress(const MkTopic *topic, int32 partition, int32 group_no,
 		(p->committed > tail || p->position > tail);
 }
 
+/* The groups with stale offsets, as a list of MkStale in the order of locks. */
 static List *
 mk_stale_groups(const MkTopic *topic, int32 partition, int64 tail)
 {
@@ -103,7 +107,10 @@ mk_stale_groups(const MkTopic *topic, int32 partition, int64 tail)
 	return stale;
 }
 
-/* Whose rule counts: the owner's of the partition, else any member's. */
+/*
+ * The auto_offset_reset of the member that owns the partition, else of any
+ * member, else "earliest".
+ */
 static MkReset
 mk_stale_rule(const MkGroup *group, const MkTopic *topic, int32 partition)
 {
@@ -117,6 +124,7 @@ mk_stale_rule(const MkGroup *group, const MkTopic *topic, int32 partition)
 	return m != NULL ? m->reset : MK_RESET_EARLIEST;
 }
 
+/* Locks the group, looks again, and resets its offsets if they are stale. */
 static bool
 mk_stale_reset_group(const MkTopic *topic, int32 partition, const MkStale *s)
 {
@@ -160,6 +168,7 @@ mk_stale_reset_group(const MkTopic *topic, int32 partition, const MkStale *s)
  * Producers
  */
 
+/* The producers with stale offsets, like mk_stale_groups(). */
 static List *
 mk_stale_producers(const MkTopic *topic, int32 partition, int64 tail)
 {
@@ -185,6 +194,7 @@ mk_stale_producers(const MkTopic *topic, int32 partition, int64 tail)
 	return stale;
 }
 
+/* Locks the producer, looks again, and forgets its stale sequences. */
 static bool
 mk_stale_reset_producer(const MkTopic *topic, int32 partition, const MkStale *s)
 {
@@ -233,7 +243,9 @@ mk_stale_before_append(const MkTopic *topic, int32 partition)
 {
 	MkForgotten forgotten;
 
-	if (unlikely(mk_log_is_empty(topic, partition)) &&
-		!mk_catalog_is_settled(topic, partition))
-		mk_stale_forget(topic, partition, &forgotten);
+	if (likely(!mk_log_is_empty(topic, partition)) ||
+		mk_catalog_is_settled(topic, partition))
+		return;
+	Assert(!mk_lock_sequence_is_mine(topic->topic_id, partition));
+	mk_stale_forget(topic, partition, &forgotten);
 }

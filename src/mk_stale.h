@@ -1,36 +1,37 @@
 /*
  * mk_stale.h
- *		What groups and producers have noted about records that the log does not
- *		have: offsets beyond its tail.
+ *		Stale offsets: offsets of groups and producers beyond the tail of the
+ *		log.
  */
 #ifndef MK_STALE_H
 #define MK_STALE_H
 
 #include "mk_catalog.h"
 
+/* What mk_stale_forget() has reset. */
 typedef struct MkForgotten
 {
 	int groups;
 	int producers;
-	int64 tail; /* beyond which it was */
+	int64 tail; /* the stale offsets lay beyond it */
 } MkForgotten;
 
 /*
  * Resets the offsets of groups that lie beyond the tail of a partition, and
- * forgets sequences whose records would.  A group's offset goes to where its
- * member's auto_offset_reset says, that of a group without members to the log
- * start.  Takes, to the end of the transaction, the locks of what it changes, and
- * that the topic is in use.  Costs a look for each group and producer; the
- * partition is settled then.
+ * forgets the sequences of producers whose records lie there.  A group's offset
+ * is reset as its member's auto_offset_reset says, that of a group without
+ * members to the log start.  Marks the partition as settled.  Looks up each
+ * group and each producer.  Takes mk_lock_topic_in_use and the locks of the
+ * groups and producers that it changes, until the end of the transaction.
  */
 extern void
 mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten);
 
 /*
- * To be called before records are appended, and before any lock for that is
- * taken: does the above if the log has no record, and the partition is not settled,
- * since the first ones would
- * hide what lies beyond them.
+ * Does the same if the log has no record and the partition is not settled:
+ * records that are appended to such a log would hide the stale offsets beyond
+ * them.  Call it before records are appended.  The caller does not hold the
+ * sequencing lock of the partition yet.
  */
 extern void mk_stale_before_append(const MkTopic *topic, int32 partition);
 

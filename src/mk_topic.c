@@ -1,6 +1,7 @@
 /*
  * mk_topic.c
- *		Topics: finding one with a right to it, and what each transaction does.
+ *		Topics: looking them up, checking rights, choosing partitions, and
+ *		deleting records.
  *
  * A topic is a table: its name, its owner and its rights are the table's.
  */
@@ -38,9 +39,10 @@
 #include "mk_xact.h"
 
 /* ---------------------------------------------------------------------------
- * Finding
+ * Looking up and rights
  */
 
+/* Raises 42704. */
 static void
 mk_topic_not_found(const char *name)
 {
@@ -51,7 +53,7 @@ mk_topic_not_found(const char *name)
 					 "minikafka.topics shows what there is.")));
 }
 
-/* NULL if there is none; an error for a table that is no topic. */
+/* NULL if there is none; 0A000 for a table that is not a topic. */
 static MkTopic *
 mk_topic_find(const char *name)
 {
@@ -63,7 +65,7 @@ mk_topic_find(const char *name)
 	topic = mk_catalog_topic(relid);
 	if (topic == NULL)
 	{
-		/* it may just be dropped, and even made again: wait for that */
+		/* another session may be dropping or recreating it: wait for its end */
 		LockRelationOid(relid, AccessShareLock);
 		UnlockRelationOid(relid, AccessShareLock);
 		if (relid != get_relname_relid(name, mk_relation_topics_namespace()))
@@ -83,8 +85,9 @@ mk_topic_find(const char *name)
 }
 
 /*
- * The right is remembered with the topic, until something about the topic or
- * a role's membership changes.
+ * Checks that the user has one of the rights of "mode", or if "monitored" is a
+ * member of pg_monitor.  The topic's cache entry keeps the rights until the
+ * topic or a role's membership may have changed.
  */
 static void
 mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
@@ -131,11 +134,12 @@ mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
 	}
 }
 
+/* Looks up a topic and checks rights. */
 static MkTopic *
 mk_topic_get_internal(const char *name, int length, AclMode mode,
 					  bool monitored)
 {
-	/* the last one that was asked for */
+	/* the topic of the last call */
 	static char last_name[NAMEDATALEN];
 	static int last_length = -1;
 	static MkTopic *last_topic = NULL;
@@ -284,6 +288,7 @@ mk_topic_choose_partition(MkTopic *topic, const MkRecord *r)
 									  VARSIZE_ANY_EXHDR(key));
 }
 
+/* 42501 unless the user owns the topic; looks past the cache. */
 static void
 mk_topic_check_owner(const MkTopic *topic)
 {
@@ -315,7 +320,7 @@ mk_topic_get_owned(const char *name)
 MkTopic *
 mk_topic_lock_owned(const char *name, bool missing_ok)
 {
-	/* the name and the owner again after the lock, as RangeVarGetRelid does */
+	/* check name and owner again after the lock, as RangeVarGetRelid does */
 	for (;;)
 	{
 		MkTopic *topic = mk_topic_find(name);
@@ -328,7 +333,7 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 					(errmsg("topic \"%s\" does not exist, skipping", name)));
 			return NULL;
 		}
-		/* before, so that nobody else can make the topic wait */
+		/* before the lock: only the owner may block other sessions */
 		mk_topic_check_owner(topic);
 		LockRelationOid(topic->relid, ShareUpdateExclusiveLock);
 		if (topic->relid ==
@@ -343,7 +348,7 @@ mk_topic_lock_owned(const char *name, bool missing_ok)
 }
 
 /* ---------------------------------------------------------------------------
- * Using one
+ * Locking topics in use
  */
 
 static uint64
@@ -364,7 +369,7 @@ mk_use_lock(void *deferred)
 	mk_lock_topic_in_use(*(int32 *) deferred);
 }
 
-/* Never replaced: it is looked for first. */
+/* Entries are never replaced: mk_topic_defer_use() adds none twice. */
 static const MkDeferredKind mk_use_kind = {
 	.rank = MK_RANK_TOPIC,
 	.tag = mk_use_tag,
@@ -391,10 +396,12 @@ mk_topic_defer_use(int32 topic_id)
 void
 mk_topic_move_log_start(const MkTopic *topic, int32 partition, int64 log_start)
 {
+	Assert(mk_lock_log_start_is_mine(topic->topic_id, partition));
 	if (log_start > mk_catalog_log_start(topic, partition))
 		mk_catalog_log_start_update(topic, partition, log_start);
 }
 
+/* A move of a log start that the commit is to make. */
 typedef struct MkDeferredDelete
 {
 	MkTopic *topic;

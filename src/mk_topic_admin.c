@@ -1,9 +1,9 @@
 /*
  * mk_topic_admin.c
- *		Making topics, adding partitions, dropping topics.
+ *		Creating topics, adding partitions, dropping topics.
  *
- * Changes to a topic take the lock that ALTER TABLE would take on the table;
- * making one takes the lock on its name, since there is no table yet.
+ * A change to a topic takes the same lock on its table as ALTER TABLE.  The
+ * creation of a topic locks its name, because there is no table yet.
  */
 #include "postgres.h"
 
@@ -58,7 +58,7 @@ mk_topic_check_name(const char *name)
 					 NAMEDATALEN - 1)));
 }
 
-/* The columns of a topic's table, and so of all below it. */
+/* The columns of a topic's table, and of the tables of its partitions. */
 #define MK_RECORD_COLUMNS                   \
 	"\"offset\" pg_catalog.int8 NOT NULL, " \
 	"ts pg_catalog.timestamptz NOT NULL, "  \
@@ -66,12 +66,12 @@ mk_topic_check_name(const char *name)
 	"key pg_catalog.bytea, value pg_catalog.bytea, headers pg_catalog.jsonb"
 
 /*
- * Says at once when there is no room in the lock table for a topic of so many
- * segments: when it is dropped, and so before it is made.  DROP TABLE locks
- * each object: of a partition the table, its two types and its trigger, and
- * its sequencing lock comes on top; of a segment also another trigger, the primary
- * key with its constraint and the TOAST table with its index.  Where they are
- * objects, the NOT NULLs of each table come on top.
+ * 54000 if the lock table has no room to drop a topic with so many segments.
+ * The creation of a topic checks this too, so that it can be dropped later.
+ * DROP TABLE locks each object: of a partition the table, its two types and its
+ * trigger, besides its sequencing lock; of a segment also another trigger, the
+ * primary key with its constraint, and the TOAST table with its index.  If NOT
+ * NULL constraints are objects, those of each table count too.
  */
 static void
 mk_topic_check_locks(const char *name, int64 partitions, int64 segments)
@@ -137,11 +137,12 @@ mk_topic_create(const char *name, MkTopicRow *options, bool if_not_exists)
 	}
 	mk_topic_check_locks(name, partitions, partitions);
 
-	/* as the owner, so that it has the owner's default privileges */
+	/* as the owner, so that the owner's default privileges apply */
 	mk_ddl_as_owner(GetUserId(),
 					"CREATE TABLE %s (" MK_RECORD_COLUMNS
 					") PARTITION BY LIST (partition)",
 					table);
+	Assert(mk_lock_topic_name_is_mine(name));
 	relid = get_relname_relid(name, namespace);
 	mk_guard_make(relid, false);
 	options->values[MK_COLUMN_TOPIC_ID - 1] =
@@ -158,7 +159,7 @@ mk_topic_create(const char *name, MkTopicRow *options, bool if_not_exists)
 	}
 }
 
-/* How many segments all partitions have. */
+/* The number of segments of all partitions. */
 static int64
 mk_topic_segments(const MkTopic *topic)
 {
@@ -204,9 +205,14 @@ mk_topic_add_partitions(const char *name, int32 total)
 				   total)));
 }
 
+/*
+ * Removes all rows about a topic.  The caller holds mk_lock_topic_drop, so no
+ * other transaction writes such rows.
+ */
 static void
 mk_topic_delete_rows(int32 topic_id)
 {
+	Assert(mk_lock_topic_drop_is_mine(topic_id));
 	mk_progress_delete_topic(topic_id);
 	mk_producer_rows_delete_topic(topic_id);
 	mk_catalog_topic_delete(topic_id);
@@ -222,9 +228,9 @@ mk_topic_drop(const char *name, bool if_exists)
 	mk_topic_check_locks(name, topic->npartitions, mk_topic_segments(topic));
 
 	/*
-	 * Who is committing comes first, and who comes later finds no topic.  The
-	 * locks are taken in the order in which committers take them, and before
-	 * those of the tables.
+	 * Wait for transactions that are committing; later ones will not find the
+	 * topic.  Take the locks in the order in which commits take them, and
+	 * before those of the tables.
 	 */
 	mk_lock_topic_drop(topic->topic_id);
 	for (int32 i = 0; i < topic->npartitions; i++)
