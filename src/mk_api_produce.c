@@ -145,8 +145,8 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					 errmsg("a record of a producer needs a key or a "
 							"partition"),
-					 errdetail("Else it could go to another partition when it "
-							   "is sent again.")));
+					 errdetail("Without either, it could go to another "
+							   "partition when it is sent again.")));
 		mk_numbering_send(&numbering, topic, partition, &record, false,
 						  &numbered);
 	}

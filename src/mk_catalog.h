@@ -59,6 +59,7 @@ extern void mk_catalog_topic_delete(int32 topic_id);
  * the list of segments take mk_lock_changing and send an invalidation of the
  * topic.  So mk_catalog_generation() tells when these rows may have changed.
  */
+
 /* Inserts a partition; it is settled. */
 extern void
 mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table);

@@ -35,8 +35,8 @@ extern int64 mk_compact_removed(const MkCompaction *c);
 
 /*
  * What a finished pass has left: the numbers of records and tombstones, as in
- * MkCompacted, and a list of MkRemains for each segment, the last segment
- * first.  The list belongs to the pass.
+ * MkCompacted, and a list with a MkRemains for each segment with records, the
+ * last segment first.  The list belongs to the pass.
  */
 typedef struct MkRemains
 {

@@ -110,8 +110,8 @@ mk_outsider(const char *group_id)
 	ereport(ERROR,
 			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
 			 errmsg("group \"%s\" has members", group_id),
-			 errdetail("While a group has members, only they can commit "
-					   "offsets."),
+			 errdetail("While a group has members, only its members can commit "
+					   "its offsets."),
 			 errhint("Name the member in argument \"member_id\".")));
 }
 

@@ -55,8 +55,8 @@ mk_index_parse(const char *name, const char *sql)
 		strcmp(statement->relation->relname, name) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYNTAX_ERROR),
-				 errmsg("definition is not one of an index"),
-				 errhint("It is what follows the name of the table in CREATE "
+				 errmsg("invalid index definition"),
+				 errhint("Give what follows the name of the table in CREATE "
 						 "INDEX, such as \"(key)\".")));
 	return statement;
 }

@@ -199,10 +199,11 @@ mk_check_retention(Datum value)
 				 errmsg("option \"retention\" must be above zero"),
 				 errhint("Use NULL to keep records for ever.")));
 	if (microseconds < MK_SHORT_RETENTION)
-		ereport(NOTICE,
-				(errmsg("records are kept for %g seconds only",
-						(double) microseconds / USECS_PER_SEC),
-				 errhint("Give \"retention\" with its unit, as '7 days'.")));
+		ereport(
+			NOTICE,
+			(errmsg("records are kept for %g seconds only",
+					(double) microseconds / USECS_PER_SEC),
+			 errhint("Give \"retention\" with its unit, such as '7 days'.")));
 }
 
 static void
@@ -281,7 +282,7 @@ mk_option_word(const MkOption *o, const char *word)
 static char *
 mk_option_words(const MkOption *o)
 {
-	char *text = psprintf("It is \"%s\"", o->words[0]);
+	char *text = psprintf("It must be \"%s\"", o->words[0]);
 
 	for (int i = 1; i < MK_MAX_WORDS && o->words[i] != NULL; i++)
 		text = psprintf(
@@ -327,7 +328,7 @@ mk_option_parse_number(const MkOption *o, const char *value)
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid value for option \"%s\": \"%s\"", o->name, value),
-			 errhint("It is a whole number.")));
+			 errhint("It must be a whole number.")));
 	return number;
 }
 

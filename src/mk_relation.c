@@ -300,6 +300,6 @@ mk_relation_check_subscriber(void)
 						"server's"),
 				 errdetail("A subscription writes them, in the order of "
 						   "commits."),
-				 errhint("Use the publisher; or, to go on here, stop what "
-						 "uses it and use DROP SUBSCRIPTION.")));
+				 errhint("Use the publisher; or, to continue here, stop all "
+						 "users of it and use DROP SUBSCRIPTION.")));
 }

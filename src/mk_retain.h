@@ -21,8 +21,8 @@ extern int64
 mk_retain_records(const MkTopic *topic, int32 partition, int64 from, int64 to);
 
 /*
- * The first segment at or after "segment" that lies wholly below the log start
- * and can be dropped; -1 if there is none.
+ * The first segment at or after "segment", if it lies wholly below the log
+ * start and is not the newest one, so that it can be dropped; else -1.
  */
 extern int64
 mk_retain_passed(const MkTopic *topic, int32 partition, int64 segment);

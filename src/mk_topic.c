@@ -49,8 +49,8 @@ mk_topic_not_found(const char *name)
 	ereport(ERROR,
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("topic \"%s\" does not exist", name),
-			 errhint("Use minikafka.create_topic() to make it; view "
-					 "minikafka.topics shows what there is.")));
+			 errhint("Use minikafka.create_topic() to create it; view "
+					 "minikafka.topics lists all topics.")));
 }
 
 /* NULL if there is none; 0A000 for a table that is not a topic. */
@@ -78,7 +78,7 @@ mk_topic_find(const char *name)
 				 errdetail("The catalog of minikafka does not have it, as "
 						   "after a dump of the schema only or of some tables "
 						   "only, or on a logical subscriber."),
-				 errhint("Read the table itself; or drop it, and make the "
+				 errhint("Read the table itself; or drop it, and create the "
 						 "topic with minikafka.create_topic().")));
 	}
 	return topic;
@@ -123,7 +123,7 @@ mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("row-level security is not supported on topic \"%s\"",
 						NameStr(topic->name)),
-				 errhint("Make a topic for each audience instead.")));
+				 errhint("Create a topic for each audience instead.")));
 	if (rls == RLS_NONE)
 	{
 		if (topic->acl_user != user || topic->acl_generation != generation)

@@ -76,7 +76,7 @@ is(message('structure', q{SELECT minikafka.create_topic('new')}), 'nothing',
 	'structure.sql: a new topic works the first time');
 is($sql->(q{SELECT minikafka.append('new', 0, NULL, 'v')}), '0', 'structure.sql: and takes records');
 like(message('structure', q{SELECT minikafka.send('a', 'v')}),
-	qr/^0A000: table "a" in schema "minikafka_topics" is not a topic.*a dump of the schema only.*or drop it, and make the topic with minikafka\.create_topic\(\)/s,
+	qr/^0A000: table "a" in schema "minikafka_topics" is not a topic.*a dump of the schema only.*or drop it, and create the topic with minikafka\.create_topic\(\)/s,
 	'structure.sql: a hint that fits');
 like(message('structure', q{SELECT minikafka.create_topic('a')}),
 	qr/^42710: .*Use DROP TABLE minikafka_topics\.a first/s, 'structure.sql: and one for create_topic()');
