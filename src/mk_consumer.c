@@ -405,18 +405,29 @@ mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
  * Members
  */
 
-/* The error for a partition that is not the member's. */
+/*
+ * The error for a partition that is not the member's.  "a" is its assignment,
+ * NULL if there is none; a member that must release it is its owner still.
+ */
 static void
 mk_not_assigned(const MkGroup *group, const MkMember *member,
-				const MkTopic *topic, int32 partition, int sqlstate)
+				const MkAssignment *a, const MkTopic *topic, int32 partition,
+				int sqlstate)
 {
-	ereport(ERROR,
-			(errcode(sqlstate),
-			 errmsg("partition %d of topic \"%s\" is not assigned to member "
-					"\"%s\" of group \"%s\"",
-					partition, NameStr(topic->name), member->member_id,
-					group->group_id),
-			 errhint("minikafka.assignment() shows the member's partitions.")));
+	bool revoking = a != NULL && a->owner == member->member_no;
+
+	ereport(
+		ERROR,
+		(errcode(sqlstate),
+		 errmsg("partition %d of topic \"%s\" is not assigned to member "
+				"\"%s\" of group \"%s\"",
+				partition, NameStr(topic->name), member->member_id,
+				group->group_id),
+		 revoking
+			 ? errhint("minikafka.assignment() shows it as revoking: it "
+					   "counts as not assigned.")
+			 : errhint(
+				   "minikafka.assignment() shows the member's partitions.")));
 }
 
 /* commit_offset() of a member */
@@ -437,7 +448,7 @@ mk_commit_member(const MkCommit *c)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	a = mk_membership_assignment(group, c->topic->topic_id, c->partition);
 	if (a == NULL || a->owner != member->member_no)
-		mk_not_assigned(group, member, c->topic, c->partition,
+		mk_not_assigned(group, member, a, c->topic, c->partition,
 						ERRCODE_MK_ILLEGAL_GENERATION);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
 	d = mk_deferred_copy(mk_group_use(c->group_id, false), group, member,
@@ -593,7 +604,7 @@ mk_deferred_assigned(const char *group_id, const char *member_id,
 	MkDeferredProgress *d;
 
 	if (a == NULL || a->owner != member->member_no || a->target != a->owner)
-		mk_not_assigned(group, member, topic, partition,
+		mk_not_assigned(group, member, a, topic, partition,
 						ERRCODE_INVALID_PARAMETER_VALUE);
 	d = mk_deferred_copy(mk_group_use(group_id, false), group, member,
 						 a->generation, topic, partition);
