@@ -139,16 +139,75 @@ my @members = map { start_psql($node, "CALL make_all('$_')") } 0, 1;
 finish_ok($_, 'a member makes invoices') for @members;
 is( sql(q{SELECT count(*), sum(order_id) FROM invoice}),
 	'270|40500', 'all orders but the bad ones');
-is( sql(q{SELECT count(*), count(DISTINCT (headers->'partition', headers->'offset')),
-		string_agg(DISTINCT convert_from(value, 'UTF8') || ' ' || (headers->>'sqlstate'), ' ')
+is( sql(q{SELECT count(*), count(DISTINCT (headers->'failed.partition', headers->'failed.offset')),
+		string_agg(DISTINCT convert_from(value, 'UTF8') || ' ' || (headers->>'failed.sqlstate'), ' ')
 		FROM minikafka_topics."orders.failed"}),
 	'30|30|no JSON 22P02', 'each bad one is set aside once');
+
+# The record's own headers, in both forms; and a failure that is of the consumer
+sql(q{
+SELECT minikafka.send('orders', 'no JSON', 'own', '{"a": "1"}', partition => 0);
+SELECT minikafka.send('orders', 'no JSON', 'own', '[{"key": "a", "value": "1"}, {"key": "a", "base64": "3q0="}]',
+	partition => 0);
+SELECT minikafka.send('orders', '{"id": 1000, "amount": 1}', partition => 0)});
+my ($owner) = sql(q{SELECT member_id FROM minikafka.lag('invoices') WHERE partition = 0});
+sql('ALTER TABLE invoice RENAME TO renamed');
+like(
+	($node->psql('postgres', "CALL make_invoices('$owner')"))[2],
+	qr/relation "invoice" does not exist/,
+	'a table that was renamed stops the batch');
+is(sql(q{SELECT end_offset FROM minikafka.offsets('orders.failed', 0)}),
+	30, 'and no record is set aside');
+sql('ALTER TABLE renamed RENAME TO invoice');
+sql("CALL make_all('$owner')");
+is(sql('SELECT count(*) FROM invoice WHERE order_id = 1000'),
+	1, 'the same records are processed then');
+is( sql(q{SELECT h - '{failed.partition,failed.offset}'::text[] FROM (
+		SELECT "offset", CASE jsonb_typeof(headers) WHEN 'object' THEN headers ELSE (
+			SELECT jsonb_object_agg(e->>'key' || coalesce(':' || (e->>'base64'), ''), e->>'value')
+			FROM jsonb_array_elements(headers) e) END AS h
+		FROM minikafka_topics."orders.failed" WHERE convert_from(key, 'UTF8') = 'own') f ORDER BY "offset"}),
+	join("\n",
+		'{"a": "1", "failed.topic": "orders", "failed.sqlstate": "22P02"}',
+		'{"a": "1", "a:3q0=": null, "failed.topic": "orders", "failed.sqlstate": "22P02"}'),
+	'records keep their own headers');
+
+# ---------------------------------------------------------------------------
+# Read an urgent topic first: with a partition that is being revoked
+
+my $desk = new_session($node);
+sql(block('CREATE FUNCTION put_urgent_first'));
+sql(q{
+SELECT minikafka.join_group('desk', '{urgent,bulk}', 'clerk', session_timeout => '1 day', max_poll_interval => '1 day');
+SELECT minikafka.join_group('desk', '{bulk}', 'second', session_timeout => '1 day', max_poll_interval => '1 day');
+SELECT minikafka.send('bulk', 'x')});
+is( sql(q{SELECT string_agg(topic || ' ' || revoking, ', ' ORDER BY topic)
+		FROM minikafka.assignment('desk', 'clerk')}),
+	'bulk true, urgent false', 'bulk is to move to the second member');
+is(state_after($desk, q{SELECT put_urgent_first('clerk')}),
+	'00000', 'what is being revoked is not resumed');
+sql(q{SELECT minikafka.send('urgent', 'x')});
+is(state_after($desk, q{SELECT put_urgent_first('clerk')}),
+	'00000', '... and not paused');
+is(sql(q{SELECT topic FROM minikafka.poll('desk', 'clerk')}),
+	'urgent', 'the member polls');
+is(sql(q{SELECT topic FROM minikafka.poll('desk', 'second')}),
+	'bulk', 'the second member has bulk');
+$desk->quit;
 
 # ---------------------------------------------------------------------------
 # Reconcile a topic with a table: no snapshot shows a difference while others write
 
 sql(block('CREATE TRIGGER outbox'));
+sql(q{ALTER TABLE customer ADD COLUMN since timestamptz NOT NULL DEFAULT now();
+	SET TimeZone = 'Asia/Tokyo';
+	UPDATE customer SET since = now()});
 sql(block('CREATE VIEW customer_difference'));
+for my $zone ('Asia/Tokyo', 'America/New_York')
+{
+	is(sql("SET TimeZone = '$zone'; SELECT count(*) FROM customer_difference"),
+		0, "no difference in time zone $zone");
+}
 my $writers = start_pgbench(
 	$node, {
 		'write@4' => q{
