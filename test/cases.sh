@@ -2,7 +2,7 @@
 #
 # Checks that each of Kafka's cases of consumer groups, of producers, of the log
 # and of compaction is named by a test, as "Kafka case G07" or "Kafka cases G07,
-# G11", or is in doc/kafka-cases.md with the reason why not; and not in both.
+# G11", or is in test/kafka-cases.md with the reason why not; and not in both.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +25,7 @@ C01 C02 C04 C05 C06 C07 C08 C10 C11 C13 C14 C16 C17 C19 C20
 
 tested=$(grep -rhE 'Kafka cases? ' test/unit test/sql test/specs test/pgtap test/t |
     grep -oE '\b[AGOITLC][0-9]{2}\b' | sort -u)
-untested=$(sed -n 's/^| \([AGOITLC][0-9][0-9]\) |.*/\1/p' doc/kafka-cases.md | sort -u)
+untested=$(sed -n 's/^| \([AGOITLC][0-9][0-9]\) |.*/\1/p' test/kafka-cases.md | sort -u)
 
 status=0
 fail() {
@@ -37,8 +37,8 @@ for case in $cases; do
     in_tests=$(grep -cx "$case" <<<"$tested" || true)
     in_doc=$(grep -cx "$case" <<<"$untested" || true)
     case $((in_tests + in_doc)) in
-        0) fail "$case: neither named by a test nor in doc/kafka-cases.md" ;;
-        2) fail "$case: in doc/kafka-cases.md, but named by a test" ;;
+        0) fail "$case: neither named by a test nor in test/kafka-cases.md" ;;
+        2) fail "$case: in test/kafka-cases.md, but named by a test" ;;
     esac
 done
 for case in $tested $untested; do
