@@ -57,10 +57,12 @@ mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);
 extern Datum mk_api_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
 /*
- * Connects a procedure to SPI, so that it can commit.  A commit frees all
- * memory that the procedure has not allocated in a context of its own.
+ * Connects a procedure to SPI, so that it can commit; 2D000 where it cannot.  A
+ * commit frees all memory that the procedure has not allocated in a context of
+ * its own.
  */
-extern void mk_api_connect_procedure(FunctionCallInfo fcinfo);
+extern void
+mk_api_connect_procedure(FunctionCallInfo fcinfo, const char *procedure);
 
 /*
  * For mk_try: whether an error means that a topic cannot be read (it was

@@ -157,7 +157,7 @@ mk_begin_procedure(FunctionCallInfo fcinfo, const char *name)
 {
 	mk_api_enter(name);
 	mk_xact_check_writable(name);
-	mk_api_connect_procedure(fcinfo);
+	mk_api_connect_procedure(fcinfo, name);
 }
 
 PG_FUNCTION_INFO_V1(minikafka_maintain);

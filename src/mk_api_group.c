@@ -98,9 +98,10 @@ mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
 		if (topic != NULL)
 			mk_topic_check_readable(topic);
 		else
-			ereport(NOTICE,
-					(errmsg("topic \"%s\" does not exist", join->topics[i]),
-					 errdetail("The member reads it as soon as it is made.")));
+			ereport(
+				NOTICE,
+				(errmsg("topic \"%s\" does not exist", join->topics[i]),
+				 errdetail("The member reads it as soon as it is created.")));
 	}
 }
 
@@ -657,7 +658,7 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 	bool ready;
 
 	mk_enter_writer("wait_for_records()");
-	mk_api_connect_procedure(fcinfo);
+	mk_api_connect_procedure(fcinfo, "wait_for_records()");
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);
 	until = GetCurrentTimestamp() + mk_api_interval(fcinfo, 2, "max_wait", 0);

@@ -452,7 +452,9 @@ mk_xact_pre_prepare(void)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot PREPARE a transaction that has sent records or "
-						"used a group or a producer")));
+						"used a group or a producer"),
+				 errhint("End it with COMMIT, or call minikafka in a "
+						 "transaction of its own.")));
 	MK_TELL_PARTICIPANTS(close);
 }
 
