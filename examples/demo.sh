@@ -112,7 +112,6 @@ wait_for_producers() {
 
 began=$SECONDS
 server_packages
-echo "building, and starting PostgreSQL $PG_MAJOR"
 server_copy
 server_build
 server_start

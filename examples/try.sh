@@ -66,9 +66,6 @@ start() {
 # A new server, in a new folder
 make_server() {
     server_packages
-    if [ -z "${INSTALLED:-}" ]; then
-        say "building minikafka for PostgreSQL $PG_MAJOR"
-    fi
     server_copy
     server_build
     port=$(free_port)

@@ -24,6 +24,8 @@
 #   SERVER_LOG                     the server's log
 #   PGHOST PGPORT PGUSER PGDATABASE   exported: any client finds the server
 #
+# What takes long is said on stderr.
+#
 # Environment: PG_CONFIG chooses an installation of PostgreSQL (its packages
 # are then the caller's affair); KEEP=1 keeps the temporary folder; INSTALLED=1
 # does not build and install minikafka: it is there.
@@ -104,7 +106,7 @@ server_install() {
     local missing log
     read -ra missing <<<"$(server_missing "$@" | paste -sd ' ')"
     if [ "${#missing[@]}" = 0 ]; then return; fi
-    echo "installing ${missing[*]}"
+    echo "installing ${missing[*]} (may take some minutes)" >&2
     as_root apt-get -qq update
     # another apt-get may be at work
     log=$(as_root env DEBIAN_FRONTEND=noninteractive apt-get -q \
@@ -171,6 +173,7 @@ server_copy() {
 # server_build MAKE_OPTION ...
 server_build() {
     if [ -n "${INSTALLED:-}" ]; then return; fi
+    echo "building minikafka for PostgreSQL $PG_MAJOR (may take a minute)" >&2
     as_user make -s -j "$(nproc)" PG_CONFIG="$PG_CONFIG" "$@"
     local become=as_root
     # the owner of the installation needs no root
