@@ -19,6 +19,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_append.h"
+#include "mk_array.h"
 #include "mk_compat.h"
 #include "mk_lock.h"
 #include "mk_owner.h"
@@ -167,21 +168,16 @@ mk_append_index_entries(void *arg)
 static void
 mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 {
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(a->context);
 
-	if (n > a->nslots)
+	while (a->nslots < n)
 	{
-		int room = Min(MK_APPEND_BATCH, Max(n, 2 * a->nslots));
-
-		old = MemoryContextSwitchTo(a->context);
-		a->slots = a->slots == NULL
-			? palloc(room * sizeof(TupleTableSlot *))
-			: repalloc(a->slots, room * sizeof(TupleTableSlot *));
-		while (a->nslots < room)
-			a->slots[a->nslots++] =
-				MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsVirtual);
-		MemoryContextSwitchTo(old);
+		a->slots = mk_array_grow(a->context, a->slots, a->nslots,
+								 sizeof(TupleTableSlot *));
+		a->slots[a->nslots++] =
+			MakeSingleTupleTableSlot(mk_record_desc(), &TTSOpsVirtual);
 	}
+	MemoryContextSwitchTo(old);
 
 	for (int i = 0; i < n; i++)
 	{

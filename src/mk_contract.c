@@ -37,6 +37,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "mk_array.h"
 #include "mk_compat.h"
 #include "mk_contract.h"
 #include "mk_json.h"
@@ -111,7 +112,6 @@ static void
 mk_terms_read_checks(MkTerms *terms, Oid relid)
 {
 	Relation rel = table_open(ConstraintRelationId, AccessShareLock);
-	int room = 0;
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple tuple;
@@ -133,16 +133,11 @@ mk_terms_read_checks(MkTerms *terms, Oid relid)
 								  RelationGetDescr(rel), &isnull);
 		if (isnull)
 			elog(ERROR, "null conbin for constraint %u", form->oid);
-		if (terms->nchecks == room)
-		{
-			room = Max(4, 2 * room);
-			terms->names = room == 4
-				? palloc(room * sizeof(char *))
-				: repalloc(terms->names, room * sizeof(char *));
-			terms->expressions = room == 4
-				? palloc(room * sizeof(char *))
-				: repalloc(terms->expressions, room * sizeof(char *));
-		}
+		terms->names = mk_array_grow(CurrentMemoryContext, terms->names,
+									 terms->nchecks, sizeof(char *));
+		terms->expressions =
+			mk_array_grow(CurrentMemoryContext, terms->expressions,
+						  terms->nchecks, sizeof(char *));
 		terms->names[terms->nchecks] = pstrdup(NameStr(form->conname));
 		terms->expressions[terms->nchecks++] = TextDatumGetCString(expression);
 	}

@@ -191,6 +191,7 @@ mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
 {
 	MkSegment *open = NULL;
 
+	Assert(mk_lock_sequence_is_mine(topic->topic_id, partition));
 	if (tail->is_open &&
 		tail->next_offset / topic->segment_records == tail->segment_number)
 	{
@@ -209,6 +210,8 @@ mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
 	MkPartition *p = mk_partition_get(topic, partition);
 	int64 last;
 
+	Assert(n > 0 && partition >= 0 && partition < topic->npartitions);
+	Assert(mk_lock_sequence_is_mine(topic->topic_id, partition));
 	if (n > PG_INT64_MAX - topic->segment_records - first)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
