@@ -102,18 +102,18 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 	}
 	if (partition != c->partition)
 		c->report("error", c->partition, s->offset,
-				  psprintf("record says it is of partition %d", partition),
+				  psprintf("record's column \"partition\" is %d", partition),
 				  c->arg);
 	if (ts < c->ts)
 		c->report("error", c->partition, s->offset,
-				  "ts is before that of the record before", c->arg);
+				  "ts is earlier than that of the previous record", c->arg);
 	else
 		c->ts = ts;
 	if (!c->ahead && mk_clock_is_ahead(ts))
 	{
 		c->ahead = true;
 		c->report("warning", c->partition, s->offset,
-				  "ts is in the future, so that of later records is too",
+				  "ts is in the future, and so is that of later records",
 				  c->arg);
 	}
 	/* the log start may have passed it meanwhile */

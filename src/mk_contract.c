@@ -381,9 +381,9 @@ mk_contract_check_format(MkContract *c, const MkRecord *record)
 		ereport(ERROR,
 				(errcode(is_json ? ERRCODE_INVALID_TEXT_REPRESENTATION
 								 : ERRCODE_CHARACTER_NOT_IN_REPERTOIRE),
-				 is_json ? errmsg("value for topic \"%s\" is no valid JSON",
+				 is_json ? errmsg("value for topic \"%s\" is not valid JSON",
 								  NameStr(c->topic->name))
-						 : errmsg("value for topic \"%s\" is no valid text",
+						 : errmsg("value for topic \"%s\" is not valid text",
 								  NameStr(c->topic->name)),
 				 errdetail_internal("%s", why),
 				 errhint("The topic's \"value_format\" is \"%s\"; its owner "
@@ -520,7 +520,7 @@ mk_terms_segment_problem(const MkTerms *terms, Relation segment)
 		if (mk_check_is_enforced(&constr->check[i]) &&
 			!mk_terms_have(terms, constr->check[i].ccname))
 			return psprintf("It has constraint \"%s\", which the topic's table "
-							"has not.",
+							"does not have.",
 							constr->check[i].ccname);
 	return NULL;
 }

@@ -69,8 +69,8 @@ mk_limit_exceeded(const char *what)
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("%s", what),
-			 errdetail("What the owner of the table has written ran for more "
-					   "than %d seconds.",
+			 errdetail("Code of the table's owner ran for more than %d "
+					   "seconds.",
 					   MK_LIMIT_MS / 1000),
 			 errhint("Look at the functions in the table's constraints and "
 					 "indexes.")));

@@ -174,6 +174,6 @@ mk_segment_missing(const MkTopic *topic, int32 partition, int64 segment)
 		 errmsg("table of segment " INT64_FORMAT
 				" of topic \"%s\" partition %d is missing",
 				segment, NameStr(topic->name), partition),
-		 errhint("Somebody dropped it; minikafka.check_topic() shows what else "
-				 "is wrong.")));
+		 errhint("The table was dropped; minikafka.check_topic() shows what "
+				 "else is wrong.")));
 }

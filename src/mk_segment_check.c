@@ -127,7 +127,7 @@ mk_segment_shape(Relation rel)
 		return "It has fewer columns than it was made with.";
 	for (int i = Natts_record; i < desc->natts; i++)
 		if (!TupleDescAttr(desc, i)->attisdropped)
-			return psprintf("It has a further column \"%s\".",
+			return psprintf("It has an extra column \"%s\".",
 							NameStr(TupleDescAttr(desc, i)->attname));
 	for (int i = 0; i < Natts_record; i++)
 	{
@@ -197,7 +197,7 @@ mk_segment_check(const MkTopic *topic, int32 partition, int64 segment,
 	if (*problem == NULL)
 		*problem = mk_owner_problem(topic, rel);
 	if (*problem == NULL && !mk_guard_is_on(rel, true))
-		*problem = "Its triggers that refuse direct writes are not all there "
+		*problem = "Its triggers that refuse direct writes are not all present "
 				   "and enabled.";
 	if (*problem != NULL)
 		return InvalidOid;
@@ -339,8 +339,8 @@ mk_segment_strangers(const MkTopic *topic, int32 partition)
 			bsearch(&child, tables, n, sizeof(Oid), mk_compare_oids) == NULL)
 			strangers =
 				lappend(strangers,
-						psprintf("table \"%s\" is attached and is no %s", name,
-								 partition >= 0 ? "segment" : "partition's"));
+						psprintf("table \"%s\" is attached but is not %s", name,
+								 partition >= 0 ? "a segment" : "a partition"));
 	}
 	return strangers;
 }

@@ -219,8 +219,7 @@ mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment)
 	shrink.relid = relids[0];
 	shrink.pkey = RelationGetRelid(s.pkey);
 	shrink.failed =
-		psprintf("table \"%s\" of topic \"%s\" could not be "
-				 "written anew",
+		psprintf("table \"%s\" of topic \"%s\" could not be rewritten",
 				 RelationGetRelationName(s.rel), NameStr(topic->name));
 	mk_segment_close(&s, false);
 	return mk_try_lock(relids, lengthof(relids)) &&

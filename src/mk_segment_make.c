@@ -163,8 +163,7 @@ mk_attach(const MkTopic *topic, Oid parent, Oid relid, const char *bounds)
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 					 errmsg("%s", what),
-					 errdetail("What the owner of the table has written waits "
-							   "for a lock."),
+					 errdetail("Code of the table's owner waits for a lock."),
 					 errhint("Look at the functions in the table's "
 							 "constraints and indexes.")));
 		}

@@ -10,10 +10,10 @@ SELECT throws_ok($$SELECT minikafka.send('tap', 'v')$$, '23502',
 SELECT throws_ok($$SELECT minikafka.send('tap', 'too long a value', 'k')$$, '23514',
 	'record for topic "tap" violates check constraint "short"', 'CHECK');
 SELECT lives_ok($$SELECT minikafka.set_topic_option('tap', 'value_format', 'json')$$, 'json');
-SELECT throws_ok($$SELECT minikafka.send('tap', '{', 'k')$$, '22P02', 'value for topic "tap" is no valid JSON', 'no JSON');
+SELECT throws_ok($$SELECT minikafka.send('tap', '{', 'k')$$, '22P02', 'value for topic "tap" is not valid JSON', 'no JSON');
 SELECT lives_ok($$SELECT minikafka.send('tap', NULL::text, 'k')$$, 'a tombstone');
 SELECT lives_ok($$SELECT minikafka.set_topic_option('tap', 'value_format', 'text')$$, 'text');
-SELECT throws_ok($$SELECT minikafka.send('tap', '\xff'::bytea, 'k')$$, '22021', 'value for topic "tap" is no valid text', 'no text');
+SELECT throws_ok($$SELECT minikafka.send('tap', '\xff'::bytea, 'k')$$, '22021', 'value for topic "tap" is not valid text', 'no text');
 SELECT lives_ok($$SELECT minikafka.set_topic_option('tap', 'value_format', NULL)$$, 'the default');
 SELECT results_eq($$SELECT value_format FROM minikafka.topics WHERE topic = 'tap'$$, $$VALUES ('bytes')$$, 'is bytes');
 SELECT throws_ok($$SELECT minikafka.set_topic_option('tap', 'value_format', 'xml')$$, '22023', 'invalid value format "xml"', 'another');

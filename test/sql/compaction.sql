@@ -406,7 +406,7 @@ CALL minikafka.compact('toasted');
 SELECT convert_from(value, 'UTF8') = (SELECT string_agg(key, '' ORDER BY k) FROM keys) FROM minikafka.latest('toasted') WHERE key = 'value';
 DROP TABLE keys, expected;
 
--- A table that is mostly empty is written anew, and what it has is there
+-- A table that is mostly empty is rewritten, and what it has is there
 SELECT minikafka.create_topic('shrunk', 1, cleanup_policy => 'compact', segment_records => 1000);
 SELECT minikafka.send_many('shrunk', array_agg(repeat('v', 1000) ORDER BY i), array_agg(CASE WHEN i % 1000 = 500 THEN 'once ' || i ELSE (i % 10)::text END ORDER BY i))
 FROM generate_series(0, 2999) i;
