@@ -2,10 +2,10 @@
  * mk_append.c
  *		Writing records into the segments of a partition.
  *
- * The rows are written directly: no trigger and no right of the caller counts,
- * and constraints only as mk_contract.c has them.  Indexes that the owner of
- * the topic has added to a segment are kept up, and run as the owner what they
- * call.
+ * Rows are written directly: no trigger fires, the caller's privileges do not
+ * matter, and constraints are checked only as mk_contract.c describes.
+ * Indexes that the topic's owner has added to a segment are maintained, and
+ * functions that they call run as the owner.
  */
 #include "postgres.h"
 
@@ -71,8 +71,8 @@ mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
 }
 
 /*
- * Expressions of indexes run as the table's owner; also when an index is only
- * opened, since what is constant in them is computed then.
+ * Index expressions run as the table's owner.  So does opening an index, which
+ * evaluates constant subexpressions.
  */
 static void
 mk_append_as_owner(MkAppender *a, void (*function)(void *arg), void *arg)
@@ -94,9 +94,10 @@ mk_append_open_indexes(void *arg)
 }
 
 /*
- * Opens the segment of the next offset, if it is not, and its indexes.  An
- * index that is made after we have locked the table is no concern of ours:
- * CREATE INDEX CONCURRENTLY waits for us before it counts on new rows.
+ * Opens the segment of the next offset, if it is not open, and its indexes.
+ * An index that is created after this transaction has locked the table does
+ * not matter: CREATE INDEX CONCURRENTLY waits for this transaction before it
+ * relies on new rows.
  */
 static void
 mk_append_open(MkAppender *a)
@@ -117,7 +118,7 @@ mk_append_open(MkAppender *a)
 	a->indexes_open = true;
 }
 
-/* Closes it; the locks stay to the end of the transaction. */
+/* Closes the segment; its locks are held to the end of the transaction. */
 static void
 mk_append_close(MkAppender *a)
 {
@@ -132,6 +133,7 @@ mk_append_close(MkAppender *a)
 	a->is_open = false;
 }
 
+/* Adds the first n slots to the primary key, if it is the only index. */
 static void
 mk_append_pkey_entries(MkAppender *a, int n)
 {
@@ -151,6 +153,7 @@ typedef struct MkIndexEntries
 	int n;
 } MkIndexEntries;
 
+/* Adds slots to all indexes; runs as the owner. */
 static void
 mk_append_index_entries(void *arg)
 {
@@ -164,7 +167,9 @@ mk_append_index_entries(void *arg)
 	}
 }
 
-/* Appends n records, which fit into the open segment. */
+/*
+ * Appends n records, at most MK_APPEND_BATCH, which fit into the open segment.
+ */
 static void
 mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 {

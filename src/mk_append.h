@@ -13,8 +13,8 @@
 #include "mk_segment.h"
 
 /*
- * The most rows that are inserted at once: enough to fill several pages, and
- * few enough for their memory to be used again at once.
+ * The largest number of rows that are inserted at once: enough to fill several
+ * pages, and few enough for their memory to be reused soon.
  */
 #define MK_APPEND_BATCH 100
 
@@ -22,16 +22,19 @@ typedef struct MkAppender MkAppender;
 
 /*
  * Begins to append from next_offset on, with the time ts.  The caller holds
- * mk_lock_sequence, and the segments that will be needed are there.  "open" is
- * the segment of next_offset, open in RowExclusiveLock, which is handed over;
- * or NULL.  "contract" is the one that the records were checked against, NULL
- * for none.  All memory is in the context of this call.
+ * mk_lock_sequence, and the segments that are needed exist.  "open" is the
+ * segment of next_offset, opened with RowExclusiveLock, which the appender
+ * takes over; or NULL.  "contract" is the contract that the records were
+ * checked against, or NULL.  All memory is allocated in the current context of
+ * this call.
  */
 extern MkAppender *
 mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
 				TimestampTz ts, MkSegment *open, MkContract *contract);
+/* Appends n records at the next offsets, in as many segments as they need. */
 extern void
 mk_append_records(MkAppender *appender, const MkRecord *records, int n);
+/* Closes the segment; its locks are held to the end of the transaction. */
 extern void mk_append_end(MkAppender *appender);
 
 #endif /* MK_APPEND_H */

@@ -2,9 +2,9 @@
  * mk_check.c
  *		Checking the tables and the records of a partition.
  *
- * mk_check_tables() is what each pass of maintenance does, and so looks only at
- * what a change shows in the tables above and at the newest segment.
- * mk_check_partition() is what check_topic() does, and reads everything.
+ * mk_check_tables() runs in each pass of maintenance, and so checks only the
+ * newest segment and what shows in the tables above.  mk_check_partition()
+ * serves check_topic(), and reads everything.
  */
 #include "postgres.h"
 
@@ -21,6 +21,7 @@
  * Tables
  */
 
+/* Raises 55000 with the problem as the message. */
 static void
 mk_check_unsound(const char *problem)
 {
@@ -31,7 +32,7 @@ mk_check_unsound(const char *problem)
 					 "minikafka.check_topic() shows what else is wrong.")));
 }
 
-/* Looks at a segment; one that the log start has passed may be missing. */
+/* Checks a segment; one that the log start has passed may be missing. */
 static void
 mk_check_table(const MkTopic *topic, int32 partition, int64 segment)
 {
@@ -72,18 +73,20 @@ mk_check_tables(const MkTopic *topic, int32 partition)
  * Records
  */
 
+/* The state of a check of one partition. */
 typedef struct MkCheck
 {
 	const MkTopic *topic;
 	int32 partition;
-	int64 next; /* the offset to come */
-	TimestampTz ts; /* of the record before */
-	bool ahead; /* that is one of the future */
-	bool compacted; /* so holes are as they should be */
+	int64 next; /* the offset that should come next */
+	TimestampTz ts; /* of the previous record */
+	bool ahead; /* a time in the future was reported */
+	bool compacted; /* so holes are no problem */
 	MkCheckReport report;
 	void *arg;
 } MkCheck;
 
+/* Checks the current row of a scan; its segment holds "from" to "to" - 1. */
 static void
 mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 {
@@ -116,7 +119,7 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 				  "ts is in the future, and so is that of later records",
 				  c->arg);
 	}
-	/* the log start may have passed it meanwhile */
+	/* the log start may have passed the offset meanwhile */
 	if (s->offset > c->next && !c->compacted)
 		c->next =
 			Max(c->next, mk_partition_fresh(c->topic, c->partition)->log_start);
@@ -130,7 +133,7 @@ mk_check_row(MkCheck *c, MkScan *s, int64 from, int64 to)
 
 /*
  * Checks the rows of a segment from c->next on, and those that do not belong
- * into it.  False at the first row that is not decided or not seen.
+ * in it.  Returns false at the first row that is not decided or not visible.
  */
 static bool
 mk_check_segment(MkCheck *c, MkPartition *p, int64 segment, Snapshot snapshot)
@@ -159,7 +162,7 @@ mk_check_partition(const MkTopic *topic, int32 partition, Snapshot snapshot,
 	MkPartition *p = mk_partition_fresh(topic, partition);
 	MkCheck c = {.topic = topic,
 				 .partition = partition,
-				 .next = p->log_start, /* rows below it are removed some day */
+				 .next = p->log_start, /* rows below it are yet to be removed */
 				 .ts = DT_NOBEGIN,
 				 .report = report,
 				 .arg = arg};

@@ -14,8 +14,8 @@ typedef void (*MkCheckReport)(const char *severity, int32 partition,
 							  int64 offset, const char *problem, void *arg);
 
 /*
- * Reads the whole of a partition, with a snapshot that is active; an offset
- * below 0 means none.  False if a table is missing or altered, so that
+ * Checks all of a partition, with an active snapshot.  In a report, an offset
+ * below 0 means none.  Returns false if a table is missing or altered, so that
  * mk_log_end may fail.
  */
 extern bool
@@ -23,9 +23,9 @@ mk_check_partition(const MkTopic *topic, int32 partition, Snapshot snapshot,
 				   MkCheckReport report, void *arg);
 
 /*
- * Looks at tables only: raises 55000 if one is missing or not where it should
- * be, or if one is there that should not be.  Costs little, however many
- * segments there are.
+ * Checks the tables only: raises 55000 if one is missing or is not where it
+ * should be, or if there is one that should not be.  Costs little, however
+ * many segments there are.
  */
 extern void mk_check_tables(const MkTopic *topic, int32 partition);
 

@@ -3,22 +3,22 @@
  *		What the records of a topic must be: NOT NULL and CHECK of its table, and
  *		its option "value_format".
  *
- * Rows are written without the executor, which would look at constraints, and
- * other code of the server takes them for granted: compiled code does not look
- * whether a NOT NULL column is null.  So a record is checked when it is sent;
- * and again when its transaction commits, before that takes any lock, if the
- * contract is another by then (mk_xact.c).  When a segment is locked for
- * writing, the contract must still be the one that was checked: from then on it
- * cannot change, since that takes an exclusive lock on all segments.
+ * Rows are written without the executor, which would check constraints, and
+ * other code of the server relies on them: compiled code does not test whether
+ * a NOT NULL column is null.  So a record is checked when it is sent; and
+ * again when its transaction commits, before the commit takes any lock, if the
+ * contract has changed by then (mk_send.c).  When a segment is locked for
+ * writing, the contract must still be the one that was checked: from then on
+ * it cannot change, since a change takes an exclusive lock on all segments.
  *
  * The contract is read from the catalogs, not from the relcache entry of the
- * topic's table, which may be built only with a lock that a commit must not
- * wait for.  It is read again whenever the topic is; what is found gets a new
- * version number if it differs.
+ * topic's table: building that entry may need a lock that a commit must not
+ * wait for.  It is read again whenever the topic is, and gets a new version
+ * number if it differs.
  *
  * CHECKs run as the owner of the topic.  They are compiled once in a
- * transaction, so that a function that was replaced counts from the next one
- * on, and nothing outlives an error.
+ * transaction, so that a replaced function takes effect from the next
+ * transaction on, and nothing outlives an error.
  */
 #include "postgres.h"
 
@@ -47,10 +47,10 @@
 /* The columns that may be null. */
 #define MK_FIRST_NULLABLE Anum_record_key
 
-/* What the catalogs say. */
+/* The contract as the catalogs have it. */
 typedef struct MkTerms
 {
-	Oid owner; /* as whom CHECKs run */
+	Oid owner; /* runs the CHECKs */
 	bool not_null[Natts_record];
 	MkValueFormat value_format;
 	int nchecks;
@@ -58,21 +58,22 @@ typedef struct MkTerms
 	char **expressions; /* as in pg_constraint.conbin */
 } MkTerms;
 
-/* The same, as last read. */
+/* The terms of a topic, as last read. */
 typedef struct MkKnownTerms
 {
 	Oid relid; /* hash key: the topic's table */
-	uint64 reading; /* of the topic */
+	uint64 reading; /* of the topic, see MkTopic */
 	uint64 version;
-	MemoryContext context; /* NULL if nothing was read yet */
+	MemoryContext context; /* NULL if nothing has been read */
 	MkTerms *terms;
 } MkKnownTerms;
 
+/* A CHECK of the topic, ready to run. */
 typedef struct MkTopicCheck
 {
 	const char *name;
-	const char *failure; /* a message */
-	bool needs_row; /* its offset, its time, or the table that it is in */
+	const char *failure; /* the message if it cannot be evaluated */
+	bool needs_row; /* it uses the offset, the time or the table of the row */
 	ExprState *state;
 } MkTopicCheck;
 
@@ -83,8 +84,8 @@ struct MkContract
 	MemoryContext context;
 	MkTerms *terms;
 	MkTopicCheck *checks;
-	bool needs_rows; /* one of the checks does */
-	bool failed; /* an error came while one ran */
+	bool needs_rows; /* one of the checks needs the row */
+	bool failed; /* a check raised an error */
 	ExprContext *econtext;
 	TupleTableSlot *slot;
 };
@@ -108,6 +109,7 @@ mk_contract_init(void)
  * Reading
  */
 
+/* Reads the enforced CHECKs of the topic's table. */
 static void
 mk_terms_read_checks(MkTerms *terms, Oid relid)
 {
@@ -177,7 +179,7 @@ mk_terms_equal(const MkTerms *a, const MkTerms *b)
 	return true;
 }
 
-/* The terms of a topic as they are now, NULL if there are none. */
+/* Returns the current terms of a topic, NULL if there are none. */
 static MkKnownTerms *
 mk_terms_now(const MkTopic *topic)
 {
@@ -189,7 +191,7 @@ mk_terms_now(const MkTopic *topic)
 	bool found;
 
 	if (!topic->valid && mk_catalog_topic(topic->relid) == NULL)
-		return NULL; /* dropped, which is for others to say */
+		return NULL; /* dropped, which other code reports */
 	if (!topic->has_contract)
 		return NULL;
 	known = hash_search(mk_known_terms, &topic->relid, HASH_ENTER, &found);
@@ -201,7 +203,7 @@ mk_terms_now(const MkTopic *topic)
 	if (likely(known->reading == topic->reading))
 		return known;
 
-	/* not known to be read if that fails, and again if the topic changes */
+	/* counts as read if the reading succeeds and the topic does not change */
 	reading = topic->reading;
 	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka terms",
 									ALLOCSET_SMALL_SIZES);
@@ -227,7 +229,7 @@ mk_terms_now(const MkTopic *topic)
  * Compiling
  */
 
-/* Whether it is about more than mk_contract_check knows. */
+/* Whether an expression needs more than mk_contract_check has. */
 static bool
 mk_contract_needs_row(Node *expression)
 {
@@ -245,13 +247,14 @@ mk_contract_needs_row(Node *expression)
 	return false;
 }
 
+/* A CHECK and its expression, for the function that runs as the owner. */
 typedef struct MkCompiling
 {
 	MkTopicCheck *check;
 	Node *expression;
 } MkCompiling;
 
-/* As the owner, since what is constant is computed now. */
+/* Runs as the owner, since planning evaluates constant subexpressions. */
 static void
 mk_contract_compile_check(void *arg)
 {
@@ -271,7 +274,7 @@ mk_contract_compile(const MkTopic *topic, const MkKnownTerms *known)
 	MkTerms *terms = palloc(sizeof(MkTerms));
 	MkCompiling *compiling;
 
-	/* invalidations that come meanwhile do not change it */
+	/* a copy, which invalidations do not change */
 	*terms = *known->terms;
 	c->version = known->version;
 	c->topic = topic;
@@ -330,7 +333,7 @@ mk_contract_version(const MkContract *contract)
  * Checking records
  */
 
-/* Says which table an error is about, as core does for constraints. */
+/* Reports which table an error is about, as core does for constraints. */
 static int
 mk_errtopic(const MkTopic *topic, int field, const char *name)
 {
@@ -340,6 +343,7 @@ mk_errtopic(const MkTopic *topic, int field, const char *name)
 	return 0; /* the value does not matter */
 }
 
+/* Raises 23502 if the column is NULL and must not be. */
 static void
 mk_contract_check_null(const MkContract *c, AttrNumber column, bool isnull)
 {
@@ -360,6 +364,7 @@ mk_contract_check_null(const MkContract *c, AttrNumber column, bool isnull)
 			 mk_errtopic(c->topic, PG_DIAG_COLUMN_NAME, name)));
 }
 
+/* Raises 22021 or 22P02 if the value is not as "value_format" says. */
 static void
 mk_contract_check_format(MkContract *c, const MkRecord *record)
 {
@@ -392,6 +397,7 @@ mk_contract_check_format(MkContract *c, const MkRecord *record)
 				 mk_errtopic(c->topic, PG_DIAG_COLUMN_NAME, "value")));
 }
 
+/* A CHECK and its result, for the function that runs as the owner. */
 typedef struct MkEvaluation
 {
 	const MkTopicCheck *check;
@@ -408,7 +414,7 @@ mk_contract_evaluate(void *arg)
 	ReScanExprContext(e->econtext);
 }
 
-/* Those of the CHECKs that need the row, or those that do not. */
+/* Evaluates the CHECKs that need the row, or those that do not. */
 static void
 mk_contract_check_slot(MkContract *c, TupleTableSlot *slot, bool needs_row)
 {
@@ -466,7 +472,7 @@ mk_contract_check(MkContract *c, int32 partition, const MkRecord *record)
 	ExecClearTuple(slot);
 }
 
-/* What the owner wrote runs under the sequencing lock here, and only here. */
+/* Of all CHECKs, only these run under the sequencing lock. */
 void
 mk_contract_check_rows(MkContract *c, Relation segment, TupleTableSlot **slots,
 					   int n)
@@ -484,6 +490,7 @@ mk_contract_check_rows(MkContract *c, Relation segment, TupleTableSlot **slots,
  * Segments
  */
 
+/* Whether there is a CHECK of this name. */
 static bool
 mk_terms_have(const MkTerms *terms, const char *name)
 {
@@ -494,8 +501,9 @@ mk_terms_have(const MkTerms *terms, const char *name)
 }
 
 /*
- * A CHECK that came from the topic's table has its name, and says the same:
- * inheritance sees to that.
+ * See mk_contract_segment_problem.  A CHECK that a segment inherits from the
+ * topic's table has the same name and the same expression: inheritance ensures
+ * that.
  */
 static const char *
 mk_terms_segment_problem(const MkTerms *terms, Relation segment)

@@ -2,25 +2,26 @@
  * mk_end.c
  *		Looking for the end of a partition: its first undecided offset.
  *
- * The invariants that are referred to here are those of mk_log.c.
+ * The invariants named here are those of mk_log.c.
  *
- * On a primary, a walk back from the last row goes on until it has met every
- * transaction that has records in flight, or has seen that it has ended, and has
- * reached a decided row; or until the end of the last look, below which all is
- * decided.  The walk asks for the holders of the in-flight lock after it has
- * seen the last row, so that each undecided row up to that is a holder's, or
- * lies at the very end.
+ * On a primary, the walk goes back from the last row until it has reached a
+ * decided row and, for every transaction that has records in flight, has met
+ * one of its rows or seen that it ended.  It also stops at the end that the
+ * last look found, below which all is decided.  The walk asks for the holders
+ * of the in-flight lock after it has seen the last row, so each undecided row
+ * up to that one belongs to a holder, or lies at the very end.
  *
- * On a standby no locks tell which transactions have records in flight.  But of
- * the transactions that a snapshot knows to be in progress, none has an older id
- * than its xmin.  A transaction that has an older id, and rows above the records
- * of one that is in progress, was running when that one got its id, before it
- * was sequenced.  There are fewer than MaxBackends of those, and a standby's
- * MaxBackends is no less than the primary's.  So the walk back ends when it has
- * met as many transactions that are older; or at the first one, if none is in
- * progress: see invariant 1.  (Then none is below the snapshot's xmax, nor from
- * there on: xmax goes by the transactions that have ended.)  What the snapshot
- * does not see counts as undecided.
+ * On a standby no locks tell which transactions have records in flight.  But
+ * no transaction that a snapshot knows to be in progress has an id older than
+ * the snapshot's xmin.  A transaction that has an older id, and rows above the
+ * records of a transaction in progress, was running when the latter got its
+ * id, before the latter was sequenced.  There are fewer than MaxBackends such
+ * transactions, and a standby's MaxBackends is no less than the primary's.  So
+ * the walk back ends when it has met that many older transactions; or at the
+ * first one, if no transaction is in progress: see invariant 1.  (No
+ * transaction below the snapshot's xmax is in progress then, nor any from xmax
+ * on: xmax follows the transactions that have ended.)  Rows that the snapshot
+ * does not see count as undecided.
  */
 #include "postgres.h"
 
@@ -33,7 +34,7 @@
 #include "mk_end.h"
 #include "mk_lock.h"
 
-/* Takes xid out of the array; returns the new length. */
+/* Removes xid from the array; returns the new length. */
 static int
 mk_forget_xid(TransactionId *xids, int n, TransactionId xid)
 {
@@ -46,7 +47,7 @@ mk_forget_xid(TransactionId *xids, int n, TransactionId xid)
 	return n;
 }
 
-/* Takes those out that have ended; returns the new length. */
+/* Removes the transactions that have ended; returns the new length. */
 static int
 mk_forget_ended(TransactionId *xids, int n)
 {
@@ -106,7 +107,7 @@ mk_end_walk(const MkTopic *topic, int32 partition, MkPartition *p,
 	return undecided >= 0 ? undecided : Max(end, p->end);
 }
 
-/* The inserter of the row; and whether it is older than all in progress. */
+/* The inserter of the row, and whether it is older than all in progress. */
 static TransactionId
 mk_scan_inserter(MkScan *s, Snapshot snapshot, bool *is_old)
 {
@@ -121,8 +122,8 @@ mk_scan_inserter(MkScan *s, Snapshot snapshot, bool *is_old)
 }
 
 /*
- * The first of the offsets from "from" on that a transaction has, which has "to":
- * by invariant 3 all in between.
+ * Returns the lowest offset at or after "from" that transaction xid wrote.
+ * The transaction wrote "to", and by invariant 3 all offsets in between.
  */
 static int64
 mk_end_run_start(const MkTopic *topic, int32 partition, MkPartition *p,
@@ -148,22 +149,32 @@ mk_end_run_start(const MkTopic *topic, int32 partition, MkPartition *p,
 	return to;
 }
 
-/* From so many rows of a transaction on, the rest of them is jumped over. */
+/*
+ * After this many rows of one transaction, the walk jumps over the rest of
+ * them.
+ */
 #define MK_LONG_RUN 100
 
+/*
+ * The state of a walk on a standby.  An inserter is old if it is older than
+ * all transactions in progress.
+ */
 typedef struct MkStandbyWalk
 {
 	Snapshot snapshot;
 	bool is_quiet; /* no transaction was in progress */
-	int64 bound; /* below that all is decided */
+	int64 bound; /* all below it is decided */
 	int64 end; /* the last row's successor, -1 if none was met */
-	int64 undecided; /* the first, -1 if none was met */
-	TransactionId xid; /* the last one met that is older than all in progress */
-	int rows; /* of it */
-	int nold; /* how many such were met */
+	int64 undecided; /* the lowest undecided offset, -1 if none was met */
+	TransactionId xid; /* the last old inserter met */
+	int rows; /* how many of its rows were met in succession */
+	int nold; /* how many old inserters were met */
 } MkStandbyWalk;
 
-/* Walks back from "to" on; returns where to go on, or -1 at the end. */
+/*
+ * Walks back through a segment from "to"; returns the offset to continue from,
+ * or -1 at the end.
+ */
 static int64
 mk_end_walk_segment(const MkTopic *topic, int32 partition, MkPartition *p,
 					int64 segment, int64 to, MkStandbyWalk *w)

@@ -8,9 +8,10 @@
 #include "mk_partition.h"
 
 /*
- * One look for the end, on a primary.  Returns the first undecided offset and
- * its inserter; or the tail, with InvalidTransactionId.  The end may have moved
- * back if that inserter has ended meanwhile: then look again.
+ * Looks once for the end, on a primary.  Returns the first undecided offset,
+ * and its inserter in *undecided_xid; or the tail, and InvalidTransactionId.
+ * If that inserter has ended meanwhile, the end may have moved back: then the
+ * caller looks again.
  */
 extern int64 mk_end_walk(const MkTopic *topic, int32 partition, MkPartition *p,
 						 TransactionId *undecided_xid);

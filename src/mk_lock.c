@@ -3,7 +3,7 @@
  *		Every lock tag of the extension.
  *
  * A tag's fields: the database; two numbers that name the object; and the
- * kind, which PostgreSQL's own advisory locks use only for 1 and 2.
+ * kind.  PostgreSQL's own advisory locks use only the kinds 1 and 2.
  */
 #include "postgres.h"
 
@@ -18,13 +18,15 @@
 #include "mk_lock.h"
 
 /*
- * Before it sleeps in the lock manager, a committer tries again and again: for
- * as long as another needs to write a few records, spinning, and then with
- * short sleeps.  The lock manager hands a lock to the first in its queue, who
- * has to be woken first, while nobody else can have it; with many clients and
- * few processors the queue then never gets empty.  32 clients on one partition
- * and 2 processors: 0.5 of a plain INSERT by queueing at once, 0.95 so.  A lock
- * that is held for long, by append(), costs some 15 ms of this at first.
+ * A committing session tries again and again before it sleeps in the lock
+ * manager: first spinning, for as long as another session needs to write a few
+ * records, and then with short sleeps.  The lock manager hands a lock to the
+ * first session in its queue, which must be woken first, while no other
+ * session can have the lock; with many clients and few processors the queue
+ * then never gets empty.  With 32 clients on one partition and 2 processors,
+ * queueing at once gives 0.5 of the rate of a plain INSERT, and this gives
+ * 0.95.  A lock that is held for long, by append(), costs some 15 ms of this at
+ * first.
  */
 #define MK_TRIES          200
 #define MK_TRIES_SPINNING 3
@@ -40,6 +42,7 @@ mk_tag(MkLockKind kind, uint32 a, uint32 b)
 	return tag;
 }
 
+/* Waits for a lock. */
 static void
 mk_acquire(MkLockKind kind, uint32 a, uint32 b, LOCKMODE mode)
 {
@@ -48,6 +51,7 @@ mk_acquire(MkLockKind kind, uint32 a, uint32 b, LOCKMODE mode)
 	(void) LockAcquire(&tag, mode, false, false);
 }
 
+/* Takes a lock if it is free; returns whether it did. */
 static bool
 mk_acquire_try(const LOCKTAG *tag, LOCKMODE mode)
 {
@@ -137,7 +141,7 @@ mk_lock_is_changing(int32 topic_id, int32 partition)
 {
 	LOCKTAG tag = mk_tag(MK_LOCK_CHANGING, topic_id, partition);
 
-	/* in spite of its name, it counts the holders too */
+	/* despite its name, this counts the holders too */
 	return LockWaiterCount(&tag) > 0;
 }
 
@@ -233,7 +237,7 @@ mk_lock_member(int32 member_no)
 {
 	ResourceOwner owner = CurrentResourceOwner;
 
-	/* as long-lived as the subtransaction, also where a portal is not */
+	/* as long-lived as the subtransaction, even if the portal is not */
 	CurrentResourceOwner = CurTransactionResourceOwner;
 	mk_acquire(MK_LOCK_MEMBER, member_no, 0, AccessShareLock);
 	CurrentResourceOwner = owner;
@@ -244,7 +248,7 @@ mk_lock_member_is_held(int32 member_no)
 {
 	LOCKTAG tag = mk_tag(MK_LOCK_MEMBER, member_no, 0);
 
-	/* in spite of its name, it counts the holders too */
+	/* despite its name, this counts the holders too */
 	return LockWaiterCount(&tag) > 0;
 }
 
@@ -299,7 +303,9 @@ mk_lock_signs(int32 member_no, uint32 *seen, uint32 *polled)
 		if (tag->locktag_field4 == MK_LOCK_MEMBER_SEEN)
 			*seen = Max(*seen, tag->locktag_field3);
 	}
-	/* it is of all locks of the server, and there may be many members */
+	/*
+	 * the data are of all locks of the server, and there may be many members
+	 */
 	pfree(data->locks);
 	pfree(data);
 	*seen = Max(*seen, *polled);
@@ -352,6 +358,7 @@ mk_lock_cleaning(int32 topic_id, int32 partition, bool wait)
 	return true;
 }
 
+/* How many backends and prepared transactions the lock table is sized for. */
 static int64
 mk_lock_backends(void)
 {

@@ -3,22 +3,23 @@
  *		Every lock tag of the extension, and what each of them guards.
  *
  * The tags are advisory locks (LOCKTAG_ADVISORY) in a class that the SQL
- * functions for advisory locks cannot reach, so they show in pg_locks
+ * functions for advisory locks cannot reach.  So they show in pg_locks
  * (locktype "advisory", objsubid >= 19776), take part in deadlock detection,
- * and obey lock_timeout and cancel.  All are let go at the end of the
- * transaction or of the subtransaction that took them, unless said otherwise.
+ * and obey lock_timeout and cancellation.  All are released at the end of the
+ * transaction, or when the subtransaction that took them rolls back, unless
+ * stated otherwise.
  *
- * The order in which a transaction takes them while it commits: that topics are
- * in use, log starts, groups, group partitions, producers, partitions to
- * sequence, each ascending; the maker lock after its sequencing lock.  Two
- * transactions that keep to it can never deadlock.  Before, at the call, only
- * append() takes its producer's and its partition's lock, and drop_topic() those
- * of all partitions.  A step of maintenance takes: that the topic is in use, the
- * cleaning lock of a partition, its log start; or that topics are in use, a
- * group; or a producer.  Where a log has lost records, group partitions and
- * producers come after the cleaning lock, and in a transaction that sends before
- * the locks of its commit: see mk_stale.c.  The lock for numbers is let go before
- * another one is waited for.
+ * A committing transaction takes them in this order: that topics are in use,
+ * log starts, groups, group partitions, producers, partitions to sequence,
+ * each kind in ascending order; the maker lock after its sequencing lock.  Two
+ * transactions that keep to it can never deadlock.  Before the commit, at the
+ * call, only append() takes the lock of its producer and that of its
+ * partition, and drop_topic() those of all partitions.  A step of maintenance
+ * takes: that the topic is in use, the cleaning lock of a partition, its log
+ * start; or that topics are in use, a group; or a producer.  If a log has lost
+ * records, group partitions and producers come after the cleaning lock, and in
+ * a transaction that sends before the locks of its commit: see mk_stale.c.
+ * The lock for numbers is released before the session waits for another one.
  */
 #ifndef MK_LOCK_H
 #define MK_LOCK_H
@@ -26,11 +27,11 @@
 #include "access/transam.h"
 
 /*
- * The kinds of locks: the number of each, which pg_locks shows as objsubid, and
- * what a holder of it does, as doc/operations.md says it.  Numbers are only ever
- * added, at the end: that of a kind must be the same in all versions of the
- * library that a server may run, and in the view minikafka.group_members.
- * test/locks.sh compares them.
+ * The kinds of locks.  The number of each is what pg_locks shows as objsubid,
+ * and its comment says what a holder of it does, in the words of
+ * doc/operations.md.  Numbers are only ever added, at the end: that of a kind
+ * must be the same in all versions of the library that a server may run, and
+ * in the view minikafka.group_members.  test/locks.sh compares them.
  */
 typedef enum MkLockKind
 {
@@ -70,17 +71,20 @@ typedef enum MkLockKind
 } MkLockKind;
 
 /*
- * "I am sequencing": held while records are given offsets and written.  Self
- * exclusive.  Tries for a short while before it sleeps in the lock manager.
+ * "I am sequencing": held while records get offsets and are written.
+ * Conflicts with itself.  Tries for a short while before it sleeps in the lock
+ * manager.
  */
 extern void mk_lock_sequence(int32 topic_id, int32 partition);
 
-/* Lets one hold of the sequencing lock go, before the end. */
+/*
+ * Releases one hold of the sequencing lock before the end of the transaction.
+ */
 extern void mk_lock_sequence_release(int32 topic_id, int32 partition);
 
 /*
- * "I have records in flight": from before the sequencing lock is let go to
- * the end of the transaction.  Shared; nobody ever waits for a mode that
+ * "I have records in flight": from before the sequencing lock is released to
+ * the end of the transaction.  Shared; no session ever waits for a mode that
  * conflicts with it.
  */
 extern void mk_lock_in_flight(int32 topic_id, int32 partition);
@@ -97,17 +101,17 @@ extern void mk_lock_maker(int32 topic_id, int32 partition);
 extern bool mk_lock_maker_try(int32 topic_id, int32 partition);
 
 /*
- * "I am changing the catalog rows of this partition", for those who remember
- * them: shared, never waited for, held to the end, when the invalidation has
- * been sent.  So if nobody holds it, and invalidations are accepted after
- * having asked, what is remembered holds.
+ * "I am changing the catalog rows of this partition", for backends that
+ * remember them: shared, never waited for, held to the end of the transaction,
+ * when the invalidation has been sent.  So if no session holds it, and
+ * invalidations are accepted after that was asked, what is remembered holds.
  */
 extern void mk_lock_changing(int32 topic_id, int32 partition);
 extern bool mk_lock_is_changing(int32 topic_id, int32 partition);
 
 /*
  * "I am writing rows about this topic other than its records", shared, to the
- * end; and "I am dropping it", which waits for those.
+ * end of the transaction; and "I am dropping it", which waits for those.
  */
 extern void mk_lock_topic_in_use(int32 topic_id);
 extern bool mk_lock_topic_in_use_try(int32 topic_id);
@@ -117,8 +121,8 @@ extern void mk_lock_topic_drop(int32 topic_id);
 extern void mk_lock_log_start(int32 topic_id, int32 partition);
 
 /*
- * "I am taking a number from this sequence", for as long as that takes; the
- * argument is the sequence's MkRelation.
+ * "I am taking a number from this sequence", held only for that moment; the
+ * argument is the MkRelation of the sequence.
  */
 extern void mk_lock_numbers(int32 sequence);
 extern void mk_lock_numbers_release(int32 sequence);
@@ -127,42 +131,43 @@ extern void mk_lock_numbers_release(int32 sequence);
 extern void mk_lock_topic_name(const char *name);
 
 /*
- * "I am using this group" (its members and their assignment are to stay as they
- * are to the end), or, exclusively, "I am changing it".  The tag is a hash of
- * the name; take several in the order of their tags.
+ * "I am using this group" (its members and their assignment must stay as they
+ * are to the end of the transaction), or, exclusively, "I am changing it".  The
+ * tag is a hash of the name; several are taken in the order of their tags.
  */
 extern void mk_lock_group(const char *name, bool exclusive);
 extern uint64 mk_lock_group_tag(const char *name);
 
-/* Lets the group lock go, before anything was done under it. */
+/* Releases the group lock, before anything was done under it. */
 extern void mk_lock_group_release(const char *name, bool exclusive);
 
 /*
- * "I am at work for this member": shared, never waited for, taken when it
- * polls or commits.
+ * "I am working for this member": shared, never waited for, taken when the
+ * member polls or commits.
  */
 extern void mk_lock_member(int32 member_no);
 extern bool mk_lock_member_is_held(int32 member_no);
 
 /*
  * "This member polled", or was heard of otherwise, "at this time", in seconds:
- * shared, never waited for, and the session's: a rollback does not let it go.
- * False if there is no room for a lock.  What somebody else has let go, as
- * DISCARD ALL does, need not be released.
+ * shared, never waited for.  The session holds it, and a rollback does not
+ * release it.  mk_lock_sign returns false if there is no room for a lock.
+ * mk_lock_sign_release does nothing if the lock was released otherwise, as
+ * DISCARD ALL does.
  */
 extern bool mk_lock_sign(int32 member_no, bool polled, uint32 seconds);
 extern bool mk_lock_sign_is_mine(int32 member_no, bool polled, uint32 seconds);
 extern void mk_lock_sign_release(int32 member_no, bool polled, uint32 seconds);
 
 /*
- * The latest such times of all sessions, 0 if there is none; polling counts as
- * being heard of.  Looks at all locks.
+ * The latest such times of all sessions, 0 if there are none; a poll also
+ * counts as being heard of.  Looks at all locks of the server.
  */
 extern void mk_lock_signs(int32 member_no, uint32 *seen, uint32 *polled);
 
 /*
  * "I am writing how far this group has come in this partition."  The tag is a
- * hash; take several in the order of their tags.
+ * hash; several are taken in the order of their tags.
  */
 extern void
 mk_lock_group_partition(const char *group_id, int32 topic_id, int32 partition);
@@ -170,25 +175,28 @@ extern uint64 mk_lock_group_partition_tag(const char *group_id, int32 topic_id,
 										  int32 partition);
 
 /*
- * "I am sending for this producer", to the end.  The tag is a hash of the name;
- * take several in the order of their tags.
+ * "I am sending for this producer", to the end of the transaction.  The tag is
+ * a hash of the name; several are taken in the order of their tags.
  */
 extern void mk_lock_producer(const char *name);
 extern uint64 mk_lock_producer_tag(const char *name);
 
 /*
- * How many locks there is room for in the server's lock table, at least; and the
+ * How many locks the server's lock table has room for, at least; and the
  * max_locks_per_transaction that makes room for so many.
  */
 extern int64 mk_lock_room(void);
 extern int64 mk_lock_setting(int64 needed);
 
-/* "I am removing records of this partition", in a step: waits, or only tries. */
+/*
+ * "I am removing records of this partition", in a step of maintenance.  Waits;
+ * or only tries, and returns false if another session holds the lock.
+ */
 extern bool mk_lock_cleaning(int32 topic_id, int32 partition, bool wait);
 
 /*
- * Whether this transaction (or for a sign, this session) holds a lock: for
- * Assert only.  Of a group, the exclusive lock counts as the shared one too.
+ * Whether this transaction (for a sign, this session) holds a lock: for Assert
+ * only.  The exclusive lock of a group counts as the shared one too.
  */
 #ifdef USE_ASSERT_CHECKING
 extern bool mk_lock_sequence_is_mine(int32 topic_id, int32 partition);

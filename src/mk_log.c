@@ -2,32 +2,33 @@
  * mk_log.c
  *		The log of a partition: its end, reading it, appending to it.
  *
- * The invariants, on which everything else stands:
+ * The invariants on which everything else stands:
  *
  * 1. Records are appended only by a transaction that is committing and holds
- *	  the partition's sequencing lock.  It starts at the tail, which counts the
- *	  rows of transactions that are still committing, and inserts in the order
- *	  of the offsets, each with its index entry.  So a row that anybody has
- *	  seen committed was inserted after every row of a lower offset that will
- *	  ever be there; on a standby too, since WAL is replayed in order.
+ *	  the partition's sequencing lock.  It starts at the tail, which counts
+ *	  the rows of transactions that are still committing, and inserts in the
+ *	  order of the offsets, each row with its index entry.  So when any
+ *	  session sees a row committed, every row of a lower offset that will ever
+ *	  exist has been inserted before it.  This holds on a standby too, since
+ *	  WAL is replayed in order.
  *
- * 2. After that it lets the sequencing lock go, but holds the in-flight lock
- *	  to its end.  So a row that is undecided (its inserter is in progress)
- *	  belongs to a holder of the in-flight lock, or to the one transaction that
- *	  is sequencing, whose rows are the last of all.
+ * 2. After that the transaction releases the sequencing lock, but holds the
+ *	  in-flight lock to its end.  So an undecided row (its inserter is in
+ *	  progress) belongs to a holder of the in-flight lock, or to the one
+ *	  transaction that is sequencing, whose rows are the last of all.
  *
- * 3. The rows that a transaction puts into one partition are one contiguous
- *	  run of offsets.
+ * 3. The rows that a transaction writes into one partition form one
+ *	  contiguous run of offsets.
  *
- * A reader scans with a dirty snapshot: it sees committed rows and undecided
- * ones.  It stops at the first undecided row, and at the first that is not
- * visible to a snapshot that was taken before the scan began.  An offset that
- * no row bears, below a row that is handed out, is a hole: that row was
- * committed when the snapshot was taken, so by invariant 1 every row below it
- * had been inserted when the scan began.  Without the second rule this would
- * not hold: an index scan copies a page and visits the rows afterwards, and
- * the offsets of rows that were aborted are given again, so rows committed
- * meanwhile could be missed below others that are not.
+ * A reader scans with a dirty snapshot, which sees committed and undecided
+ * rows.  It stops at the first undecided row, and at the first row that is not
+ * visible to a snapshot taken before the scan began.  An offset without a row,
+ * below a row that is returned, is a hole: the higher row was committed when
+ * the snapshot was taken, so by invariant 1 every row below it had been
+ * inserted when the scan began.  Without the second rule this would not hold:
+ * an index scan copies a page and visits the rows afterwards, and the offsets
+ * of aborted rows are assigned again, so a scan could miss rows committed
+ * meanwhile below others that it returns.
  */
 #include "postgres.h"
 
@@ -51,8 +52,8 @@
  */
 
 /*
- * Looks for the last row at or after "from".  Segments made ahead have none;
- * that is one at most, as a rule.
+ * Looks for the last row at or after "from".  Segments made ahead have no rows;
+ * as a rule there is at most one such segment.
  */
 static bool
 mk_log_last_row(const MkTopic *topic, int32 partition, MkPartition *p,
@@ -95,8 +96,9 @@ mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 	tail->is_open = false;
 
 	/*
-	 * The last row is the last one at or after any offset, if there is one;
-	 * from where it was before, the scan need not read a page of keys.
+	 * If there is a row at or after the guess, the last such row is the last
+	 * of all.  A scan from where the last row was before need not read a page
+	 * of keys.
 	 */
 	if (!mk_log_last_row(topic, partition, p, guess, tail) &&
 		guess > p->log_start)
@@ -104,8 +106,8 @@ mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
 	p->tail = tail->next_offset;
 
 	/*
-	 * Read after the rows: who removed rows had moved the log start, in a
-	 * transaction before.
+	 * Read the log start after the rows: it moves in an earlier transaction
+	 * than the one that removes rows.
 	 */
 	mk_partition_refresh(topic, partition, p);
 	tail->next_offset = Max(tail->next_offset, p->log_start);
@@ -222,9 +224,9 @@ mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
 		return false;
 
 	/*
-	 * Somebody may be making it, or may have made it while we waited.  Who
-	 * locks the whole topic comes from the tables above, so have no lock on a
-	 * segment when those are needed.
+	 * Another session may be making it, or may have made it while this one
+	 * waited.  A session that locks the whole topic locks the tables above
+	 * first, so hold no lock on a segment when those are needed.
 	 */
 	mk_log_tail_close(tail);
 	mk_lock_maker(topic->topic_id, partition);
@@ -232,7 +234,10 @@ mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
 	if (p->newest_segment >= last)
 		return false;
 
-	/* after delete_records to the end, the log may go on in a later segment */
+	/*
+	 * after delete_records() to the end, the log may continue in a later
+	 * segment
+	 */
 	for (int64 k = Max(p->newest_segment + 1, first / topic->segment_records);
 		 k <= last; k++)
 	{
@@ -278,7 +283,7 @@ mk_log_end(const MkTopic *topic, int32 partition)
 	int64 end;
 	TransactionId xid;
 
-	/* not one of the future, which an id becomes after two billion others */
+	/* not if the id is a future one, as it becomes after two billion others */
 	if (TransactionIdIsValid(p->undecided_xid) &&
 		TransactionIdPrecedes(p->undecided_xid, ReadNextTransactionId()) &&
 		TransactionIdIsInProgress(p->undecided_xid))
@@ -295,8 +300,8 @@ mk_log_end(const MkTopic *topic, int32 partition)
 	}
 
 	/*
-	 * If the first undecided row's inserter ended during the walk, its offset
-	 * may be free again, and lower ones too: look again.
+	 * If the inserter of the first undecided row ended during the walk, its
+	 * offset and lower ones may be free again: look again.
 	 */
 	do
 	{
@@ -316,12 +321,14 @@ mk_log_end(const MkTopic *topic, int32 partition)
  */
 
 /*
- * Hands out the records from start to last; see mk_log_read.  Returns the
- * offset after the last one, start if there was none.
+ * Passes the records from start to last to the sink; see mk_log_read.  Returns
+ * the offset after the last record that the sink took, or start if there was
+ * none.
  *
- * Where an offset is missing, the log start may have passed it during the walk:
- * then the walk ends there, and "passed" is set.  The log start moves in a
- * transaction before the rows go, so who misses a row sees that.
+ * If an offset is missing, the log start may have passed it during the walk:
+ * the walk then ends there and sets *passed.  The log start moves in an
+ * earlier transaction than the one that removes the rows, so a session that
+ * misses a row sees the new log start.
  */
 static int64
 mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
@@ -397,7 +404,10 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 	int64 next;
 	bool passed;
 
-	/* who reads on from where he was is not beyond the end: no need to look */
+	/*
+	 * a reader that continues where it was is not beyond the end: no need to
+	 * look
+	 */
 	if (start < p->log_start ||
 		(start > p->end && start > mk_log_end(topic, partition) &&
 		 !RecoveryInProgress()))
@@ -407,7 +417,7 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 	if (passed && next == start)
 		return false;
 
-	/* all below the start was decided, and all that was handed out */
+	/* all below the start was decided, and so was all that the sink took */
 	if (start <= p->end && next > p->end)
 	{
 		p->end = next;
@@ -466,12 +476,14 @@ mk_log_get(const MkTopic *topic, int32 partition, int64 offset, MkLogSink sink,
 	return found;
 }
 
+/* The first record that a walk finds. */
 typedef struct MkFirst
 {
 	int64 offset;
 	TimestampTz ts;
 } MkFirst;
 
+/* A sink that keeps the offset and the time of a record. */
 static bool
 mk_take_first(const MkLogRecord *record, void *arg)
 {
@@ -491,12 +503,12 @@ mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
 
 	do
 	{
-		/* where there is no hole, the scan need not read a page of keys */
+		/* if there is no hole, the scan need not read a page of keys */
 		if (mk_log_walk(topic, partition, offset, offset, 1, 0, snapshot,
 						mk_take_first, &first, &passed) == offset)
 			(void) mk_log_walk(topic, partition, offset, PG_INT64_MAX, 1, 0,
 							   snapshot, mk_take_first, &first, &passed);
-		/* where the log start has passed it, from there on */
+		/* if the log start has passed the offset, look from there on */
 		if (passed)
 			offset = mk_log_start(topic, partition);
 	} while (passed);
@@ -545,11 +557,11 @@ mk_log_since(const MkTopic *topic, int32 partition, TimestampTz oldest,
 	TimestampTz ts;
 	Snapshot snapshot;
 
-	/* one that sees all below the end */
+	/* a snapshot that sees all records below the end */
 	PushActiveSnapshot(GetLatestSnapshot());
 	snapshot = GetActiveSnapshot();
 
-	/* most often the first record is young enough */
+	/* usually the first record is new enough */
 	if (mk_log_time(topic, partition, log_start, snapshot, &offset, &ts) &&
 		ts >= oldest)
 		offset = log_start;

@@ -2,8 +2,8 @@
  * mk_partition.c
  *		What a backend remembers of a partition between its calls.
  *
- * An entry is never freed, so a pointer to one stays good.  What mk_end, mk_log
- * and mk_check find out about a partition they write into its entry themselves.
+ * An entry is never freed, so a pointer to one stays valid.  mk_log.c itself
+ * writes into an entry what it finds out about the tail and the end.
  */
 #include "postgres.h"
 

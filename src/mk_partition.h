@@ -11,8 +11,8 @@
 #include "mk_scan.h"
 
 /*
- * The number of a topic could come again after DROP EXTENSION, the OID of its
- * table does not.
+ * The number of a topic may be used again after DROP EXTENSION; the OID of its
+ * table is not.
  */
 typedef struct MkPartitionKey
 {
@@ -30,20 +30,20 @@ typedef struct MkPartition
 	int64 log_start;
 	int64 newest_segment; /* -1 if there is none */
 
-	/* a segment that could not be made in passing: it is not tried again */
+	/* a segment that could not be made in passing, which is not tried again */
 	int64 not_in_passing;
 
-	/* where the next record went when we last looked */
+	/* the tail when this backend last looked */
 	int64 tail;
 
 	/*
-	 * The end when we last looked, which never moves back; it still is the end
-	 * while this transaction is in progress.
+	 * The end when this backend last looked, which never moves back; it still
+	 * is the end while the transaction undecided_xid is in progress.
 	 */
 	int64 end;
 	TransactionId undecided_xid;
 
-	/* the table of a segment that we opened last */
+	/* the table of the segment that this backend opened last */
 	int64 segment;
 	Oid segment_relid;
 } MkPartition;
@@ -51,23 +51,25 @@ typedef struct MkPartition
 /* To be called once, in _PG_init. */
 extern void mk_partition_init(void);
 
-/* What is remembered of a partition, which may be old. */
+/* What this backend remembers of a partition, which may be outdated. */
 extern MkPartition *mk_partition_get(const MkTopic *topic, int32 partition);
 
 /*
  * Reads the log start and the newest segment again, if they may have changed;
- * see mk_lock_changing for why what is remembered can be trusted otherwise.  On
- * a standby, where there are no locks, always.  42704 if the topic was dropped.
+ * mk_lock_changing says why the remembered values hold otherwise.  On a
+ * standby, where there are no locks, it always reads them.  Raises 42704 if
+ * the topic was dropped.
  */
 extern void
 mk_partition_refresh(const MkTopic *topic, int32 partition, MkPartition *p);
 
-/* Both: what is remembered of a partition, refreshed. */
+/* mk_partition_get and mk_partition_refresh in one. */
 extern MkPartition *mk_partition_fresh(const MkTopic *topic, int32 partition);
 
 /*
- * Begins a scan with a dirty snapshot of the rows of a segment from "from" to
- * "to".  False if there is no such table.  The caller ends it, see mk_scan.h.
+ * Begins a scan, with a dirty snapshot, of the rows of a segment from "from"
+ * to "to".  Returns false if there is no such table.  The caller ends the scan,
+ * see mk_scan.h.
  */
 extern bool mk_partition_scan(MkScan *s, const MkTopic *topic, int32 partition,
 							  MkPartition *p, int64 segment, LOCKMODE lockmode,
@@ -75,15 +77,12 @@ extern bool mk_partition_scan(MkScan *s, const MkTopic *topic, int32 partition,
 
 /*
  * Whether a segment may have no table: because the log start has passed it, or
- * because compaction has left nothing in it, and dropped it.
+ * because compaction left nothing in it and dropped it.
  */
 extern bool mk_partition_may_be_dropped(const MkTopic *topic, int32 partition,
 										int64 segment);
 
-/*
- * To be called when a segment has no table: raises 55000 if it should have
- * one.
- */
+/* For a segment that has no table: raises 55000 if it should have one. */
 extern void mk_partition_check_dropped(const MkTopic *topic, int32 partition,
 									   int64 segment);
 

@@ -9,7 +9,7 @@
 
 #include "mk_record.h"
 
-/* Made once, and known only when complete. */
+/* Builds the descriptor once; "made" is set when it is complete. */
 TupleDesc
 mk_record_desc(void)
 {

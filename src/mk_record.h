@@ -29,7 +29,10 @@ typedef struct MkRecord
 	bool headers_isnull;
 } MkRecord;
 
-/* The columns of a segment, without the pin that a relation's has. */
+/*
+ * A descriptor of a segment's columns, which is not reference-counted and
+ * lives as long as the backend.
+ */
 extern TupleDesc mk_record_desc(void);
 
 #endif /* MK_RECORD_H */

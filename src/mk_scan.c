@@ -100,7 +100,7 @@ mk_scan_end_keep(MkScan *s)
  * Records
  */
 
-/* The bytes of a value, as it was sent. */
+/* The size of a value in bytes, as it was sent. */
 static int64
 mk_bytes(Datum datum, bool isnull)
 {
@@ -124,6 +124,7 @@ mk_scan_record(MkScan *s, MkLogRecord *r)
 		mk_bytes(r->record.headers, r->record.headers_isnull);
 }
 
+/* Fetches a value that is stored out of line; it may still be compressed. */
 static Datum
 mk_fetch_external(Datum datum, bool isnull)
 {
@@ -143,6 +144,7 @@ mk_scan_keep(MkLogRecord *r)
 		mk_fetch_external(r->record.headers, r->record.headers_isnull);
 }
 
+/* Whether two values are equal, or both NULL. */
 static bool
 mk_is_same(Datum a, bool a_isnull, Datum b, bool b_isnull)
 {
@@ -152,7 +154,7 @@ mk_is_same(Datum a, bool a_isnull, Datum b, bool b_isnull)
 
 	if (a_isnull || b_isnull)
 		return a_isnull && b_isnull;
-	/* known without the contents, which may be large and elsewhere */
+	/* decided without the contents, which may be large and out of line */
 	if (mk_bytes(a, false) != mk_bytes(b, false))
 		return false;
 	va = PG_DETOAST_DATUM_PACKED(a);

@@ -28,37 +28,42 @@ typedef struct MkScan
 	struct IndexScanDescData *scan;
 	TupleTableSlot *slot;
 	int64 offset;
-	TransactionId undecided; /* the row's inserter while in progress */
+	TransactionId undecided; /* the row's inserter, if it is in progress */
 } MkScan;
 
 /*
- * Begins a scan of the rows from "from" to "to" that the snapshot sees; NULL
- * for a dirty one, which sees committed rows and undecided ones.  False if there
- * is no such table.  For "known" see mk_segment_open.
+ * Begins a scan of the rows from "from" to "to" that the snapshot sees; if it
+ * is NULL, with a dirty snapshot, which sees committed and undecided rows.
+ * Returns false if there is no such table.  For "known" see mk_segment_open.
  */
 extern bool mk_scan_begin(MkScan *s, const MkTopic *topic, int32 partition,
 						  int64 segment, LOCKMODE lockmode, Snapshot snapshot,
 						  int64 from, int64 to, Oid *known);
+/* Moves to the next row in this direction; returns false if there is none. */
 extern bool mk_scan_next(MkScan *s, ScanDirection direction);
 
 /*
- * Ends it.  The second keeps the segment's lock, as who has written must; the
- * third leaves the segment open.
+ * Ends the scan.  The second function keeps the lock of the segment, as a
+ * transaction that has written must; the third leaves the segment open.
  */
 extern void mk_scan_end(MkScan *s);
 extern void mk_scan_end_keep(MkScan *s);
 extern void mk_scan_end_open(MkScan *s);
 
-/* A column of the row, of which the first may be NULL. */
+/*
+ * A column of the current row; the first function is for a column that may be
+ * NULL.
+ */
 extern Datum mk_scan_nullable(MkScan *s, AttrNumber attno, bool *isnull);
 extern Datum mk_scan_column(MkScan *s, AttrNumber attno);
 
-/* Whether the row is decided, and the snapshot sees it. */
+/* Whether the current row is decided and visible to the snapshot. */
 extern bool mk_scan_is_settled(MkScan *s, Snapshot snapshot);
 
 /*
- * The row as a record, whose values live as long as the scan stands on it; and
- * what makes those that would need the segment live without it.
+ * Sets *record to the current row; its values live until the scan moves on.
+ * mk_scan_keep fetches the values that are stored out of line, so that they no
+ * longer need the segment.
  */
 extern void mk_scan_record(MkScan *s, MkLogRecord *record);
 extern void mk_scan_keep(MkLogRecord *record);

@@ -2,10 +2,10 @@
  * mk_segment.c
  *		Opening the table of a segment.
  *
- * A segment is checked whenever its relcache entry is new, before a row of it is
- * read or written without the executor's care: its shape, that it is attached
- * where the catalog has it, and that nothing but minikafka writes to it.  See
- * mk_segment_check.c.
+ * A segment is checked whenever its relcache entry is new, before any row is
+ * read or written without the executor's checks: its shape, that it is
+ * attached where the catalog has it, and that nothing but minikafka writes to
+ * it.  See mk_segment_check.c.
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@
 #include "mk_segment.h"
 #include "mk_segment_check.h"
 
-/* A segment whose table was found sound. */
+/* A segment whose table was found to be sound. */
 typedef struct MkSoundSegment
 {
 	Oid relid; /* hash key */
@@ -38,6 +38,9 @@ typedef struct MkSoundSegment
 static HTAB *mk_sound = NULL;
 static uint64 mk_invalidations = 0;
 
+/*
+ * The table, or any table, may have changed: check it when it is next opened.
+ */
 static void
 mk_segment_relcache_callback(Datum arg, Oid relid)
 {
@@ -75,7 +78,10 @@ mk_segment_init(void)
  * Opening
  */
 
-/* What is known of a table, if it still is the segment's and sound. */
+/*
+ * Returns what is known of a table, NULL unless it still is the segment's and
+ * sound.
+ */
 static MkSoundSegment *
 mk_segment_sound(const MkTopic *topic, int32 partition, int64 segment,
 				 Oid relid)
@@ -89,7 +95,7 @@ mk_segment_sound(const MkTopic *topic, int32 partition, int64 segment,
 		: NULL;
 }
 
-/* Checks a table that was opened, and remembers it. */
+/* Checks an open table, and remembers the result. */
 static MkSoundSegment *
 mk_segment_examine(const MkTopic *topic, int32 partition, int64 segment,
 				   Relation rel)

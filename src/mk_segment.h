@@ -26,15 +26,16 @@ typedef struct MkSegment
 extern void mk_segment_init(void);
 
 /*
- * Opens the table of a segment and its primary key.  False if there is none;
- * raises 55000 if somebody altered it so that it cannot serve, or, in a lock
- * for writing, so that it cannot be written.  "known", if not NULL, is the OID
- * of the table when it was last opened, or InvalidOid; it is set.
+ * Opens the table of a segment and its primary key.  Returns false if there is
+ * no table.  Raises 55000 if the table was altered so that it cannot serve,
+ * or, for a lock mode of writers, so that it cannot be written.  *known, if
+ * known is not NULL, is the OID of the table when it was last opened, or
+ * InvalidOid; the call sets it.
  */
 extern bool
 mk_segment_open(const MkTopic *topic, int32 partition, int64 segment,
 				LOCKMODE lockmode, Oid *known, MkSegment *result);
-/* Closes it; the lock is let go unless keep_lock. */
+/* Closes both; releases their locks unless keep_lock. */
 extern void mk_segment_close(MkSegment *segment, bool keep_lock);
 
 /* Raises 55000 for a segment that should have a table and has none. */

@@ -3,8 +3,8 @@
  *		Whether the tables of a partition are as they were made.
  *
  * The owner of a topic owns these tables too, and may alter, move and rename
- * them.  Their definitions are input: nothing about a table is taken for granted
- * but its OID, which the catalog has; its name is only what people see.
+ * them.  Their definitions are input: nothing about a table is taken for
+ * granted but its OID, which the catalog has; its name is only for display.
  */
 #include "postgres.h"
 
@@ -33,7 +33,7 @@
  * Checking
  */
 
-/* The bounds of a partition; NULL if the table is none. */
+/* The bounds of a table; NULL if it is not attached as a partition. */
 static PartitionBoundSpec *
 mk_bounds(Oid relid)
 {
@@ -52,6 +52,7 @@ mk_bounds(Oid relid)
 	return bounds;
 }
 
+/* Whether a range bound is this number. */
 static bool
 mk_bound_is(List *datums, int64 value)
 {
@@ -64,7 +65,7 @@ mk_bound_is(List *datums, int64 value)
 		DatumGetInt64(castNode(Const, datum->value)->constvalue) == value;
 }
 
-/* Whether a table is attached to that one, or to any. */
+/* Whether a table is attached to "parent"; to any table for InvalidOid. */
 static bool
 mk_is_attached(Oid relid, Oid parent)
 {
@@ -89,7 +90,7 @@ mk_segment_is_placed(const MkTopic *topic, int32 partition, int64 segment,
 					(segment + 1) * topic->segment_records);
 }
 
-/* Whether a table hangs where the partition's does. */
+/* Whether a table is attached where the partition's table should be. */
 static bool
 mk_partition_is_placed(const MkTopic *topic, int32 partition, Oid relid)
 {
@@ -144,8 +145,8 @@ mk_segment_shape(Relation rel)
 
 /*
  * The primary key of a table, if it can serve: its first column finds offsets.
- * "pkey_only" if it is the only index and has no other column, so that nothing
- * needs to be known of it to make an entry.
+ * *pkey_only tells whether it is the only index and has no other column, so
+ * that an entry can be made without knowing more about it.
  */
 static Oid
 mk_segment_pkey(Relation rel, bool *pkey_only)
@@ -174,6 +175,7 @@ mk_segment_pkey(Relation rel, bool *pkey_only)
 	return InvalidOid;
 }
 
+/* What is wrong with the owner of a table, NULL if nothing. */
 static const char *
 mk_owner_problem(const MkTopic *topic, Relation rel)
 {
@@ -311,7 +313,7 @@ mk_known_tables(const MkTopic *topic, int32 partition, int *n)
 	return tables;
 }
 
-/* The tables attached to that one, if it is there. */
+/* The tables attached to a table, none if it does not exist. */
 static List *
 mk_children(Oid parent)
 {
@@ -368,7 +370,7 @@ mk_segment_unattached(const MkTopic *topic, int32 partition, int64 **segments)
 bool
 mk_segment_has_tables(int32 topic_id)
 {
-	/* from "p1_" to before what follows all that begin with that */
+	/* from "p1_" to before "p1`", which follows all names with that prefix */
 	NameData first = {{0}};
 	NameData after = {{0}};
 	ScanKeyData keys[3];

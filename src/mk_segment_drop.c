@@ -2,9 +2,9 @@
  * mk_segment_drop.c
  *		Dropping the tables of segments, and giving back the space in them.
  *
- * A session that waits for an exclusive lock makes all that come after it wait
- * too.  So these locks are only tried for, and let go at once if one of them
- * cannot be had.
+ * A session that waits for an exclusive lock makes all later sessions wait
+ * too.  So these locks are only tried for, and are released at once if one of
+ * them is not free.
  */
 #include "postgres.h"
 
@@ -63,7 +63,8 @@ mk_segment_has_blocks(const MkTopic *topic, int32 partition, int64 segment)
 
 /*
  * A table is sparse if its rows need less than a quarter of it, and it is not
- * small.  Writing more than that would take more than a tenth of a second.
+ * small.  To rewrite more than MK_SPARSE_MAX_BYTES would take more than a
+ * tenth of a second.
  */
 #define MK_SPARSE_FACTOR     4
 #define MK_SPARSE_MIN_BLOCKS 64
@@ -99,7 +100,10 @@ mk_segment_is_sparse(const MkTopic *topic, int32 partition, int64 segment,
 #define MK_TRIES        10
 #define MK_TRY_SLEEP_US 5000
 
-/* Locks the tables that are not InvalidOid exclusively, or none. */
+/*
+ * Locks exclusively all tables that are not InvalidOid; or none, and returns
+ * false.
+ */
 static bool
 mk_try_lock(const Oid *relids, int n)
 {
@@ -123,7 +127,7 @@ mk_try_lock(const Oid *relids, int n)
 	return false;
 }
 
-/* What hangs on them, like a view, must be had soon too. */
+/* The locks of dependent objects, such as views, must be free soon too. */
 #define MK_DDL_LOCK_TIMEOUT "10ms"
 
 static bool
@@ -146,7 +150,7 @@ mk_toast(Oid relid)
 	return toast;
 }
 
-/* A view that anybody has made must not keep the records. */
+/* Drops dependent objects too: a view must not keep the records. */
 static void
 mk_run_drop(void *arg)
 {
@@ -185,7 +189,7 @@ typedef struct MkShrink
 	const char *failed;
 } MkShrink;
 
-/* Keeps who may see which row. */
+/* CLUSTER keeps the visibility of each row. */
 static void
 mk_run_cluster(void *arg)
 {
@@ -226,7 +230,10 @@ mk_segment_try_shrink(const MkTopic *topic, int32 partition, int64 segment)
 		mk_try(mk_run_shrink, &shrink, mk_is_lock_timeout) == NULL;
 }
 
-/* Drops a table that the catalog has, if it was detached and is still ours. */
+/*
+ * Drops a table that the catalog has, if it was detached and still has the
+ * triggers of minikafka.
+ */
 static void
 mk_drop_detached(Oid relid)
 {

@@ -2,12 +2,13 @@
  * mk_segment_make.c
  *		Making the tables of a partition: its own, and its segments'.
  *
- * A new table is made as the superuser, since nobody else may create in the
- * schema: LIKE the table above with its constraints, which ATTACH wants, and
- * which runs nothing of the owner's.  It is attached as the owner of the table
- * above, whose expressions may be evaluated then, and with a limit to the time
- * that they take.  It is made alone and then attached, because PARTITION OF
- * would lock the table above against everybody.
+ * A new table is created as the superuser, since no other role may create
+ * tables in the schema: LIKE the table above with its constraints, which
+ * ATTACH requires; this runs no code of the owner.  It is attached as the
+ * owner of the table above, since ATTACH may evaluate expressions of that
+ * owner, and with a limit on the time that they take.  It is created on its
+ * own and then attached, because PARTITION OF would lock the table above
+ * exclusively.
  */
 #include "postgres.h"
 
@@ -35,7 +36,7 @@
 #include "mk_segment_check.h"
 #include "mk_segment_make.h"
 
-/* The owner or the tablespace of a table that exists. */
+/* The pg_class row of an existing table; the caller releases *tuple. */
 static Form_pg_class
 mk_class(Oid relid, HeapTuple *tuple)
 {
@@ -55,7 +56,7 @@ mk_tablespace(Oid relid)
 	return tablespace;
 }
 
-/* The name, or if something else has it, one like it. */
+/* Returns the name, or a similar one if a relation or a type has it. */
 static char *
 mk_free_name(char *name)
 {
@@ -70,7 +71,7 @@ mk_free_name(char *name)
 	return free_name;
 }
 
-/* Takes away what default privileges have given others on a table just made. */
+/* Revokes what default privileges grant to others on a table just made. */
 static void
 mk_revoke_defaults(Oid relid, const char *owner)
 {
@@ -99,11 +100,11 @@ mk_revoke_defaults(Oid relid, const char *owner)
 						mk_ddl_name(relid), owner);
 }
 
-/* What a new table has of the one above. */
+/* What a new table copies from the one above. */
 #define MK_LIKE \
 	"LIKE %s INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING COMPRESSION"
 
-/* Makes a table like the one above, for the topic's owner; its OID. */
+/* Makes a table like the one above, for the topic's owner; returns its OID. */
 static Oid
 mk_make_table(const MkTopic *topic, char *name, Oid parent, const char *rest)
 {
@@ -140,6 +141,7 @@ mk_run_attach(void *arg)
 					mk_ddl_name(a->parent), mk_ddl_name(a->relid), a->bounds);
 }
 
+/* Attaches a table, with a limit on the time that code of the owner takes. */
 static void
 mk_attach(const MkTopic *topic, Oid parent, Oid relid, const char *bounds)
 {
@@ -155,7 +157,10 @@ mk_attach(const MkTopic *topic, Oid parent, Oid relid, const char *bounds)
 	}
 	PG_CATCH();
 	{
-		/* the locks of ATTACH itself are there, or nobody else's */
+		/*
+		 * not a lock of ATTACH itself: those are held, or no other session can
+		 * hold them
+		 */
 		if (geterrcode() == ERRCODE_LOCK_NOT_AVAILABLE)
 		{
 			MemoryContextSwitchTo(context);
@@ -173,8 +178,9 @@ mk_attach(const MkTopic *topic, Oid parent, Oid relid, const char *bounds)
 }
 
 /*
- * What is attached to a partition's table and is in the way of a segment of
- * these offsets.  A default partition always is: each ATTACH would lock it.
+ * Returns a table that is attached to a partition's table and is in the way of
+ * a segment of these offsets, or InvalidOid.  A default partition always is in
+ * the way: each ATTACH would lock it.
  */
 static Oid
 mk_in_the_way(Oid parent, int64 from, int64 to)
@@ -189,7 +195,9 @@ mk_in_the_way(Oid parent, int64 from, int64 to)
 	for (int i = 1;
 		 desc->nparts > 0 && !OidIsValid(found) && i < bounds->ndatums; i++)
 	{
-		/* the one that ends at this bound; what has no end, is beyond all */
+		/*
+		 * the table that ends at this bound; an open end is beyond all offsets
+		 */
 		int64 lower = bounds->kind[i - 1][0] == PARTITION_RANGE_DATUM_MINVALUE
 			? PG_INT64_MIN
 			: DatumGetInt64(bounds->datums[i - 1][0]);
@@ -204,7 +212,7 @@ mk_in_the_way(Oid parent, int64 from, int64 to)
 	return found;
 }
 
-/* Whether ATTACH evaluates what the owner of a partition's table has written. */
+/* Whether ATTACH evaluates code of the owner of a partition's table. */
 static bool
 mk_has_owner_code(Oid parent)
 {
@@ -227,7 +235,10 @@ mk_has_owner_code(Oid parent)
 	return has;
 }
 
-/* Takes the locks that ATTACH PARTITION takes; false if one would be waited for. */
+/*
+ * Takes the locks that ATTACH PARTITION takes.  Waits for them only if the
+ * table is needed; otherwise returns false if one of them is not free.
+ */
 static bool
 mk_lock_above(const MkTopic *topic, Oid parent, MkMake how)
 {
@@ -239,7 +250,10 @@ mk_lock_above(const MkTopic *topic, Oid parent, MkMake how)
 	return true;
 }
 
-/* Raises an error, or returns false, if a segment cannot be made. */
+/*
+ * Returns whether a segment can be made.  If not, raises an error unless in
+ * passing.
+ */
 static bool
 mk_segment_can_make(const MkTopic *topic, int32 partition, Oid parent,
 					int64 from, int64 to, MkMake how)
@@ -274,15 +288,15 @@ mk_segment_make(const MkTopic *topic, int32 partition, int64 segment,
 	int64 to = from + topic->segment_records;
 	Oid relid;
 
-	/* nobody else sees a partition whose first segment is made */
+	/* no other session sees a partition whose first segment is being made */
 	Assert(segment == 0 || mk_lock_maker_is_mine(topic->topic_id, partition));
 	if (!mk_lock_above(topic, parent, how) ||
 		!mk_segment_can_make(topic, partition, parent, from, to, how))
 		return false;
 
 	/*
-	 * Dead rows at the end of a log lengthen each look at its end, so vacuum
-	 * soon; but never cut the file, which would need an exclusive lock.
+	 * Dead rows at the end of a log slow down each look at its end, so vacuum
+	 * soon; but never truncate the file, which needs an exclusive lock.
 	 */
 	relid = mk_make_table(
 		topic,
