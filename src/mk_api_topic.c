@@ -9,6 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_api.h"
+#include "mk_compat.h"
 #include "mk_index.h"
 #include "mk_murmur2.h"
 #include "mk_topic.h"
