@@ -15,7 +15,7 @@ public class Purchases {
     static final Set<String> POLL_AGAIN = Set.of(
         "MK022", // a partition has moved to another member
         "MK101", // another session has polled for this member
-        "40001", "40P01"); // serialization failure, deadlock
+        "40001", "40P01", "55P03"); // serialization failure, deadlock, lock_timeout
     static final String JOIN_AGAIN = "MK025"; // the member was removed: a timeout has passed
     static final String STOP = "MK082"; // another process has taken over the instance id
 
@@ -77,9 +77,9 @@ public class Purchases {
         // All members take the rows in one order, so that they cannot deadlock.
         records.sort(Comparator.comparing(Purchase::customer));
         try (PreparedStatement count = connection.prepareStatement(
-                "INSERT INTO spent AS s VALUES (?, ?, 1, ?)"
+                "INSERT INTO customer_total AS t VALUES (?, ?, 1, ?)"
                 + " ON CONFLICT (group_id, customer) DO UPDATE SET"
-                + " purchases = s.purchases + 1, amount = s.amount + excluded.amount")) {
+                + " purchases = t.purchases + 1, amount = t.amount + excluded.amount")) {
             for (Purchase purchase : records) {
                 count.setString(1, group);
                 count.setString(2, purchase.customer());
@@ -89,12 +89,13 @@ public class Purchases {
         }
         query("SELECT count(*) FROM minikafka.commit(?, ?)", group, member);
         String counted = query(
-            "SELECT coalesce(sum(purchases), 0) FROM spent WHERE group_id = ?", group);
+            "SELECT coalesce(sum(purchases), 0) FROM customer_total WHERE group_id = ?", group);
         connection.commit();
         return Long.parseLong(counted);
     }
 
-    void consume(String group, String instance, long count) throws SQLException {
+    void consume(String group, String instance, long count)
+            throws SQLException, InterruptedException {
         String member = join(group, instance);
         long counted = 0;
         while (counted < count) {
@@ -102,14 +103,15 @@ public class Purchases {
                 counted = doBatch(group, member);
             } catch (SQLException error) {
                 String state = error.getSQLState();
-                connection.rollback();
+                connection.rollback(); // fails if the connection is lost: a supervisor starts again
                 if (JOIN_AGAIN.equals(state)) {
                     member = join(group, instance);
                 } else if (STOP.equals(state)) {
                     System.err.println("another process has taken over as " + instance);
                     System.exit(1);
                 } else if (!POLL_AGAIN.contains(state)) {
-                    throw error;
+                    System.err.println(error.getMessage());
+                    Thread.sleep(1000); // the work has failed
                 }
                 System.err.println(state + ": goes on");
             }
@@ -118,7 +120,7 @@ public class Purchases {
         connection.commit();
     }
 
-    public static void main(String[] args) throws SQLException {
+    public static void main(String[] args) throws Exception {
         Purchases purchases = new Purchases();
         if (args[0].equals("produce"))
             purchases.produce(Integer.parseInt(args[1]));

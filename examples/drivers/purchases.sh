@@ -29,15 +29,21 @@ consume() {
         case $error in
             # the transaction is rolled back: a partition has moved to another
             # member, another session has polled for this member;
-            # serialization failure, deadlock
+            # serialization failure, deadlock, lock_timeout
             *'ERROR:  MK022:'* | *'ERROR:  MK101:'* | \
-                *'ERROR:  40001:'* | *'ERROR:  40P01:'*) ;;
+                *'ERROR:  40001:'* | *'ERROR:  40P01:'* | *'ERROR:  55P03:'*) ;;
             # the member was removed: a timeout has passed
             *'ERROR:  MK025:'*) member=$(join) ;;
             *'ERROR:  MK082:'*)
                 echo "another process has taken over as $instance" >&2
                 return 1
                 ;;
+            # the work has failed
+            *'ERROR:  '*)
+                echo "$error" >&2
+                sleep 1
+                ;;
+            # the connection is lost: a supervisor starts the program again
             *)
                 echo "$error" >&2
                 return 1

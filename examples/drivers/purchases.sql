@@ -23,17 +23,17 @@ LANGUAGE plpgsql AS $$
 BEGIN
 	LOOP
 		-- All members take the rows in one order, so that they cannot deadlock.
-		INSERT INTO spent AS s
+		INSERT INTO customer_total AS t
 		SELECT consume.group_id, key, count(*), sum((value->>'amount')::numeric)
 		FROM minikafka.poll_json(consume.group_id, member, max_records => 20, max_wait => '1s')
 		GROUP BY key ORDER BY key
-		ON CONFLICT ON CONSTRAINT spent_pkey DO UPDATE SET
-			purchases = s.purchases + excluded.purchases,
-			amount = s.amount + excluded.amount;
+		ON CONFLICT ON CONSTRAINT customer_total_pkey DO UPDATE SET
+			purchases = t.purchases + excluded.purchases,
+			amount = t.amount + excluded.amount;
 		PERFORM minikafka.commit(consume.group_id, member);
 		COMMIT;
-		EXIT WHEN (SELECT sum(purchases) >= consume.count FROM spent s
-			WHERE s.group_id = consume.group_id);
+		EXIT WHEN (SELECT sum(purchases) >= consume.count FROM customer_total t
+			WHERE t.group_id = consume.group_id);
 	END LOOP;
 END
 $$;

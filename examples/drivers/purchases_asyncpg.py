@@ -20,7 +20,7 @@ WAIT = datetime.timedelta(seconds=1)  # an interval, also after a cast, is no st
 POLL_AGAIN = {
     "MK022",  # a partition has moved to another member
     "MK101",  # another session has polled for this member
-    "40001", "40P01",  # serialization failure, deadlock
+    "40001", "40P01", "55P03",  # serialization failure, deadlock, lock_timeout
 }
 JOIN_AGAIN = "MK025"  # the member was removed: a timeout has passed
 STOP = "MK082"  # another process has taken over the instance id
@@ -55,13 +55,13 @@ async def do_batch(connection, group, member):
         for customer, value in sorted(records, key=lambda record: record["key"]):
             purchase = json.loads(value)  # jsonb comes as a string
             await connection.execute(
-                """INSERT INTO spent AS s VALUES ($1, $2, 1, $3)
+                """INSERT INTO customer_total AS t VALUES ($1, $2, 1, $3)
                    ON CONFLICT (group_id, customer) DO UPDATE SET
-                       purchases = s.purchases + 1, amount = s.amount + excluded.amount""",
+                       purchases = t.purchases + 1, amount = t.amount + excluded.amount""",
                 group, customer, purchase["amount"])
         await connection.execute("SELECT minikafka.commit($1, $2)", group, member)
         return await connection.fetchval(
-            "SELECT coalesce(sum(purchases), 0) FROM spent WHERE group_id = $1", group)
+            "SELECT coalesce(sum(purchases), 0) FROM customer_total WHERE group_id = $1", group)
 
 
 async def consume(connection, group, instance, count):
@@ -71,12 +71,15 @@ async def consume(connection, group, instance, count):
         try:
             counted = await do_batch(connection, group, member)
         except asyncpg.PostgresError as error:
+            if connection.is_closed():
+                raise  # the connection is lost: a supervisor starts the program again
             if error.sqlstate == JOIN_AGAIN:
                 member = await join(connection, group, instance)
             elif error.sqlstate == STOP:
                 sys.exit(f"another process has taken over as {instance}")
             elif error.sqlstate not in POLL_AGAIN:
-                raise
+                print(error, file=sys.stderr)
+                await asyncio.sleep(1)  # the work has failed
             print(f"{error.sqlstate}: goes on", file=sys.stderr)
     await connection.execute("SELECT minikafka.leave_group($1, $2)", group, member)
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define TOPIC "purchases"
 
@@ -117,9 +118,9 @@ do_batch(const char *group, const char *member)
 					" $2, max_records => 20, max_wait => '1s') ORDER BY key",
 					2, group, member);
 	for (int i = 0; records != NULL && i < PQntuples(records); i++)
-		if (!run("INSERT INTO spent AS s VALUES ($1, $2, 1, $3)"
+		if (!run("INSERT INTO customer_total AS t VALUES ($1, $2, 1, $3)"
 				 " ON CONFLICT (group_id, customer) DO UPDATE SET purchases ="
-				 " s.purchases + 1, amount = s.amount + excluded.amount",
+				 " t.purchases + 1, amount = t.amount + excluded.amount",
 				 3, group, PQgetvalue(records, i, 0),
 				 PQgetvalue(records, i, 1)))
 		{
@@ -128,7 +129,7 @@ do_batch(const char *group, const char *member)
 		}
 	if (records != NULL &&
 		run("SELECT minikafka.commit($1, $2)", 2, group, member, NULL) &&
-		(row = query("SELECT coalesce(sum(purchases), 0) FROM spent"
+		(row = query("SELECT coalesce(sum(purchases), 0) FROM customer_total"
 					 " WHERE group_id = $1",
 					 1, group)) != NULL)
 	{
@@ -149,8 +150,11 @@ consume(const char *group, const char *instance, long count)
 	{
 		if ((counted = do_batch(group, member)) >= 0)
 			continue;
+		fprintf(stderr, "%s", PQerrorMessage(conn));
 		/* After an error in COMMIT this is a warning. */
 		PQclear(PQexec(conn, "ROLLBACK"));
+		if (PQstatus(conn) != CONNECTION_OK)
+			exit(1); /* it is lost: a supervisor starts the program again */
 		if (strcmp(state, "MK025") == 0)
 		{
 			/* the member was removed: a timeout has passed */
@@ -164,14 +168,12 @@ consume(const char *group, const char *instance, long count)
 		}
 		/*
 		 * A partition has moved, another session has polled for this member,
-		 * serialization failure, deadlock: polls again.
+		 * serialization failure, deadlock, lock_timeout: polls again at once.
 		 */
 		else if (strcmp(state, "MK022") != 0 && strcmp(state, "MK101") != 0 &&
-				 strcmp(state, "40001") != 0 && strcmp(state, "40P01") != 0)
-		{
-			fprintf(stderr, "failed with SQLSTATE %s\n", state);
-			exit(1);
-		}
+				 strcmp(state, "40001") != 0 && strcmp(state, "40P01") != 0 &&
+				 strcmp(state, "55P03") != 0)
+			sleep(1); /* the work has failed */
 		fprintf(stderr, "%s: goes on\n", state);
 	}
 	if (!run("SELECT minikafka.leave_group($1, $2)", 2, group, member, NULL))

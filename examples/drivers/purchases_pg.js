@@ -4,6 +4,7 @@
 //     node purchases_pg.js produce COUNT
 //     node purchases_pg.js consume GROUP INSTANCE COUNT
 
+const { setTimeout: sleep } = require('timers/promises')
 const { Client } = require('pg')
 
 const TOPIC = 'purchases'
@@ -13,12 +14,16 @@ const TOPIC = 'purchases'
 const POLL_AGAIN = [
   'MK022', // a partition has moved to another member
   'MK101', // another session has polled for this member
-  '40001', '40P01' // serialization failure, deadlock
+  '40001', '40P01', '55P03' // serialization failure, deadlock, lock_timeout
 ]
 const JOIN_AGAIN = 'MK025' // the member was removed: a timeout has passed
 const STOP = 'MK082' // another process has taken over the instance id
 
 const client = new Client()
+let lost = false
+// Without this a connection that is lost ends the program with an uncaught error.
+client.on('error', () => { lost = true })
+client.on('notice', notice => console.error(notice.message))
 
 async function transaction (work) {
   await client.query('BEGIN')
@@ -65,14 +70,14 @@ async function doBatch (group, member) {
     records.sort((a, b) => (a.key > b.key) - (a.key < b.key))
     for (const { key, value } of records) {
       await client.query(
-        `INSERT INTO spent AS s VALUES ($1, $2, 1, $3)
+        `INSERT INTO customer_total AS t VALUES ($1, $2, 1, $3)
          ON CONFLICT (group_id, customer) DO UPDATE SET
-           purchases = s.purchases + 1, amount = s.amount + excluded.amount`,
+           purchases = t.purchases + 1, amount = t.amount + excluded.amount`,
         [group, key, value.amount])
     }
     await client.query('SELECT minikafka.commit($1, $2)', [group, member])
     const { rows } = await client.query(
-      'SELECT coalesce(sum(purchases), 0) AS count FROM spent WHERE group_id = $1',
+      'SELECT coalesce(sum(purchases), 0) AS count FROM customer_total WHERE group_id = $1',
       [group])
     return Number(rows[0].count)
   })
@@ -85,12 +90,15 @@ async function consume (group, instance, count) {
     try {
       counted = await doBatch(group, member)
     } catch (error) {
-      if (error.code === JOIN_AGAIN) {
+      if (lost || !error.code) {
+        throw error // the connection is lost: a supervisor starts the program again
+      } else if (error.code === JOIN_AGAIN) {
         member = await join(group, instance)
       } else if (error.code === STOP) {
         throw new Error(`another process has taken over as ${instance}`)
       } else if (!POLL_AGAIN.includes(error.code)) {
-        throw error
+        console.error(error.message)
+        await sleep(1000) // the work has failed
       }
       console.error(`${error.code}: goes on`)
     }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"sort"
 	"strconv"
+	"time"
 
 	"github.com/jackc/pgconn"
 	"github.com/jackc/pgx/v4"
@@ -25,6 +26,7 @@ var pollAgain = map[string]bool{
 	"MK022": true,                // a partition has moved to another member
 	"MK101": true,                // another session has polled for this member
 	"40001": true, "40P01": true, // serialization failure, deadlock
+	"55P03": true,                // lock_timeout
 }
 
 const (
@@ -92,9 +94,9 @@ func doBatch(ctx context.Context, conn *pgx.Conn, group, member string) (int64, 
 		sort.Slice(records, func(i, j int) bool { return records[i].Customer < records[j].Customer })
 		for _, purchase := range records {
 			_, err = tx.Exec(ctx,
-				`INSERT INTO spent AS s VALUES ($1, $2, 1, $3)
+				`INSERT INTO customer_total AS t VALUES ($1, $2, 1, $3)
 				 ON CONFLICT (group_id, customer) DO UPDATE SET
-					purchases = s.purchases + 1, amount = s.amount + excluded.amount`,
+					purchases = t.purchases + 1, amount = t.amount + excluded.amount`,
 				group, purchase.Customer, purchase.Amount)
 			if err != nil {
 				return err
@@ -104,7 +106,7 @@ func doBatch(ctx context.Context, conn *pgx.Conn, group, member string) (int64, 
 			return err
 		}
 		return tx.QueryRow(ctx,
-			"SELECT coalesce(sum(purchases), 0)::bigint FROM spent WHERE group_id = $1", group).Scan(&counted)
+			"SELECT coalesce(sum(purchases), 0)::bigint FROM customer_total WHERE group_id = $1", group).Scan(&counted)
 	})
 	if err != nil {
 		return 0, err // the count was rolled back too
@@ -119,6 +121,8 @@ func consume(ctx context.Context, conn *pgx.Conn, group, instance string, count 
 		counted, err = doBatch(ctx, conn, group, member)
 		if errors.As(err, &pgErr) {
 			switch {
+			case conn.IsClosed():
+				return err // the connection is lost: a supervisor starts the program again
 			case pgErr.Code == joinAgain:
 				member, err = join(ctx, conn, group, instance)
 			case pgErr.Code == stop:
@@ -126,7 +130,9 @@ func consume(ctx context.Context, conn *pgx.Conn, group, instance string, count 
 			case pollAgain[pgErr.Code]:
 				err = nil
 			default:
-				return err
+				fmt.Fprintln(os.Stderr, err)
+				time.Sleep(time.Second) // the work has failed
+				err = nil
 			}
 			fmt.Fprintln(os.Stderr, pgErr.Code+": goes on")
 		}

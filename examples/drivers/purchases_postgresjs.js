@@ -4,6 +4,7 @@
 //     node purchases_postgresjs.js produce COUNT
 //     node purchases_postgresjs.js consume GROUP INSTANCE COUNT
 
+const { setTimeout: sleep } = require('timers/promises')
 const postgres = require('postgres')
 
 const TOPIC = 'purchases'
@@ -13,12 +14,13 @@ const TOPIC = 'purchases'
 const POLL_AGAIN = [
   'MK022', // a partition has moved to another member
   'MK101', // another session has polled for this member
-  '40001', '40P01' // serialization failure, deadlock
+  '40001', '40P01', '55P03' // serialization failure, deadlock, lock_timeout
 ]
 const JOIN_AGAIN = 'MK025' // the member was removed: a timeout has passed
 const STOP = 'MK082' // another process has taken over the instance id
+const LOST = /^(08|57P0)/ // the server has closed the connection
 
-const sql = postgres()
+const sql = postgres({ onnotice: notice => console.error(notice.message) })
 
 async function produce (count) {
   for (let i = 0; i < count; i++) {
@@ -50,13 +52,13 @@ async function doBatch (group, member) {
     records.sort((a, b) => (a.key > b.key) - (a.key < b.key))
     for (const { key, value } of records) {
       await sql`
-        INSERT INTO spent AS s VALUES (${group}, ${key}, 1, ${value.amount})
+        INSERT INTO customer_total AS t VALUES (${group}, ${key}, 1, ${value.amount})
         ON CONFLICT (group_id, customer) DO UPDATE SET
-          purchases = s.purchases + 1, amount = s.amount + excluded.amount`
+          purchases = t.purchases + 1, amount = t.amount + excluded.amount`
     }
     await sql`SELECT minikafka.commit(${group}, ${member})`
     const [{ count }] = await sql`
-      SELECT coalesce(sum(purchases), 0) AS count FROM spent WHERE group_id = ${group}`
+      SELECT coalesce(sum(purchases), 0) AS count FROM customer_total WHERE group_id = ${group}`
     return Number(count)
   })
 }
@@ -68,12 +70,15 @@ async function consume (group, instance, count) {
     try {
       counted = await doBatch(group, member)
     } catch (error) {
-      if (error.code === JOIN_AGAIN) {
+      if (!(error instanceof postgres.PostgresError) || LOST.test(error.code)) {
+        throw error // the connection is lost: a supervisor starts the program again
+      } else if (error.code === JOIN_AGAIN) {
         member = await join(group, instance)
       } else if (error.code === STOP) {
         throw new Error(`another process has taken over as ${instance}`)
       } else if (!POLL_AGAIN.includes(error.code)) {
-        throw error
+        console.error(error.message)
+        await sleep(1000) // the work has failed
       }
       console.error(`${error.code}: goes on`)
     }

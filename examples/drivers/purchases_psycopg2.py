@@ -7,6 +7,7 @@
 
 import json
 import sys
+import time
 
 import psycopg2
 
@@ -17,7 +18,7 @@ TOPIC = "purchases"
 POLL_AGAIN = {
     "MK022",  # a partition has moved to another member
     "MK101",  # another session has polled for this member
-    "40001", "40P01",  # serialization failure, deadlock
+    "40001", "40P01", "55P03",  # serialization failure, deadlock, lock_timeout
 }
 JOIN_AGAIN = "MK025"  # the member was removed: a timeout has passed
 STOP = "MK082"  # another process has taken over the instance id
@@ -54,13 +55,13 @@ def do_batch(connection, group, member):
         # All members take the rows in one order, so that they cannot deadlock.
         for customer, purchase in sorted(cursor.fetchall(), key=lambda row: row[0]):
             cursor.execute(
-                """INSERT INTO spent AS s VALUES (%s, %s, 1, %s)
+                """INSERT INTO customer_total AS t VALUES (%s, %s, 1, %s)
                    ON CONFLICT (group_id, customer) DO UPDATE SET
-                       purchases = s.purchases + 1, amount = s.amount + excluded.amount""",
+                       purchases = t.purchases + 1, amount = t.amount + excluded.amount""",
                 (group, customer, purchase["amount"]))
         cursor.execute("SELECT minikafka.commit(%s, %s)", (group, member))
         cursor.execute(
-            "SELECT coalesce(sum(purchases), 0) FROM spent WHERE group_id = %s", (group,))
+            "SELECT coalesce(sum(purchases), 0) FROM customer_total WHERE group_id = %s", (group,))
         return cursor.fetchone()[0]
 
 
@@ -71,12 +72,15 @@ def consume(connection, group, instance, count):
         try:
             counted = do_batch(connection, group, member)
         except psycopg2.Error as error:
+            if connection.closed:
+                raise  # the connection is lost: a supervisor starts the program again
             if error.pgcode == JOIN_AGAIN:
                 member = join(connection, group, instance)
             elif error.pgcode == STOP:
                 sys.exit(f"another process has taken over as {instance}")
             elif error.pgcode not in POLL_AGAIN:
-                raise
+                print(error, file=sys.stderr)
+                time.sleep(1)  # the work has failed
             print(f"{error.pgcode}: goes on", file=sys.stderr)
     with connection, connection.cursor() as cursor:
         cursor.execute("SELECT minikafka.leave_group(%s, %s)", (group, member))

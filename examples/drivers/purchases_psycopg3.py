@@ -6,6 +6,7 @@
 """
 
 import sys
+import time
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -17,7 +18,7 @@ TOPIC = "purchases"
 POLL_AGAIN = {
     "MK022",  # a partition has moved to another member
     "MK101",  # another session has polled for this member
-    "40001", "40P01",  # serialization failure, deadlock
+    "40001", "40P01", "55P03",  # serialization failure, deadlock, lock_timeout
 }
 JOIN_AGAIN = "MK025"  # the member was removed: a timeout has passed
 STOP = "MK082"  # another process has taken over the instance id
@@ -52,13 +53,13 @@ def do_batch(connection, group, member):
         # All members take the rows in one order, so that they cannot deadlock.
         for customer, purchase in sorted(records, key=lambda record: record[0]):
             connection.execute(
-                """INSERT INTO spent AS s VALUES (%s, %s, 1, %s)
+                """INSERT INTO customer_total AS t VALUES (%s, %s, 1, %s)
                    ON CONFLICT (group_id, customer) DO UPDATE SET
-                       purchases = s.purchases + 1, amount = s.amount + excluded.amount""",
+                       purchases = t.purchases + 1, amount = t.amount + excluded.amount""",
                 (group, customer, purchase["amount"]))
         connection.execute("SELECT minikafka.commit(%s, %s)", (group, member))
         return connection.execute(
-            "SELECT coalesce(sum(purchases), 0) FROM spent WHERE group_id = %s",
+            "SELECT coalesce(sum(purchases), 0) FROM customer_total WHERE group_id = %s",
             (group,)).fetchone()[0]
 
 
@@ -69,12 +70,15 @@ def consume(connection, group, instance, count):
         try:
             counted = do_batch(connection, group, member)
         except psycopg.Error as error:
+            if connection.closed:
+                raise  # the connection is lost: a supervisor starts the program again
             if error.sqlstate == JOIN_AGAIN:
                 member = join(connection, group, instance)
             elif error.sqlstate == STOP:
                 sys.exit(f"another process has taken over as {instance}")
             elif error.sqlstate not in POLL_AGAIN:
-                raise
+                print(error, file=sys.stderr)
+                time.sleep(1)  # the work has failed
             print(f"{error.sqlstate}: goes on", file=sys.stderr)
     connection.execute("SELECT minikafka.leave_group(%s, %s)", (group, member))
 

@@ -1,4 +1,5 @@
 -- What the programs share: tables, a topic, and the roles that they connect as.
+-- The passwords are examples: choose others on a server that is not for trying.
 
 CREATE EXTENSION IF NOT EXISTS minikafka;
 
@@ -10,7 +11,7 @@ CREATE TABLE purchase (
 );
 
 -- Each group of consumers adds up the events here.
-CREATE TABLE spent (
+CREATE TABLE customer_total (
 	group_id text,
 	customer text,
 	purchases bigint NOT NULL,
@@ -21,10 +22,23 @@ CREATE TABLE spent (
 SELECT minikafka.create_topic('purchases', partitions => 6);
 
 -- The roles of producers and consumers.  Each has only the rights that it needs.
-CREATE ROLE shop LOGIN;
-CREATE ROLE billing LOGIN;
+-- Roles belong to all databases of a server, so they may be there already.
+DO $$
+BEGIN
+	CREATE ROLE shop;
+EXCEPTION WHEN duplicate_object THEN
+	NULL;
+END $$;
+DO $$
+BEGIN
+	CREATE ROLE billing;
+EXCEPTION WHEN duplicate_object THEN
+	NULL;
+END $$;
+ALTER ROLE shop LOGIN PASSWORD 'shop-example';
+ALTER ROLE billing LOGIN PASSWORD 'billing-example';
 GRANT USAGE ON SCHEMA minikafka TO shop, billing;
 GRANT INSERT ON minikafka_topics.purchases TO shop;
 GRANT SELECT, INSERT ON purchase TO shop;
 GRANT SELECT ON minikafka_topics.purchases TO billing;
-GRANT SELECT, INSERT, UPDATE ON spent TO billing;
+GRANT SELECT, INSERT, UPDATE ON customer_total TO billing;

@@ -173,9 +173,9 @@ sub counted_ok
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
 	is( value(
-			q{SELECT group_id, customer, purchases, amount FROM spent EXCEPT
+			q{SELECT group_id, customer, purchases, amount FROM customer_total EXCEPT
 			SELECT group_id, customer, count(*), sum(amount)
-			FROM purchase, (SELECT DISTINCT group_id FROM spent) g GROUP BY 1, 2}),
+			FROM purchase, (SELECT DISTINCT group_id FROM customer_total) g GROUP BY 1, 2}),
 		'', $name);
 	return;
 }
@@ -234,7 +234,7 @@ sub hold
 	my $holder = new_session($node);
 
 	ask($holder,
-		qq{BEGIN; SELECT FROM spent WHERE customer = 'customer 0' AND group_id LIKE '$groups' FOR UPDATE}
+		qq{BEGIN; SELECT FROM customer_total WHERE customer = 'customer 0' AND group_id LIKE '$groups' FOR UPDATE}
 	);
 	return $holder;
 }
@@ -266,7 +266,7 @@ all_say($consumers, qr/^MK101: goes on/m);
 
 value(q{SELECT minikafka.leave_group(group_id, member_id) FROM minikafka.group_members});
 all_say($consumers, qr/^MK025: goes on/m);
-wait_for(qq{SELECT count(*) = $n FROM (SELECT FROM spent WHERE group_id LIKE 'alone %'
+wait_for(qq{SELECT count(*) = $n FROM (SELECT FROM customer_total WHERE group_id LIKE 'alone %'
 	GROUP BY group_id HAVING sum(purchases) = $count) c});
 
 my $others = start_all('consume', 'alone %s', 'worker', $count + 5);
@@ -277,7 +277,7 @@ for (sort keys %$consumers)
 }
 buy();
 end_ok($others, 'has taken over');
-value(q{DELETE FROM spent WHERE group_id = 'shared'});
+value(q{DELETE FROM customer_total WHERE group_id = 'shared'});
 counted_ok('each purchase was counted once');
 
 # ---------------------------------------------------------------------------
@@ -286,7 +286,7 @@ counted_ok('each purchase was counted once');
 
 for (keys %drivers)
 {
-	value(qq{INSERT INTO spent VALUES ('faults $_', 'customer 0', 0, 0)});
+	value(qq{INSERT INTO customer_total VALUES ('faults $_', 'customer 0', 0, 0)});
 }
 $count += $records * $n;
 $holder = hold('faults %');
@@ -294,7 +294,7 @@ $consumers = start_all('consume', 'faults %s', 'worker a', $count);
 wait_until_held($holder);
 
 # batches of other partitions may come first
-my $counted = q{SELECT sum(purchases) FROM spent WHERE group_id LIKE 'faults %'};
+my $counted = q{SELECT sum(purchases) FROM customer_total WHERE group_id LIKE 'faults %'};
 my $before  = value($counted);
 
 for (keys %$consumers)
@@ -329,7 +329,7 @@ value(
 		END IF;
 		RETURN NEW;
 	END $$;
-	CREATE TRIGGER fail_once BEFORE INSERT ON spent FOR EACH ROW
+	CREATE TRIGGER fail_once BEFORE INSERT ON customer_total FOR EACH ROW
 		WHEN (NEW.group_id LIKE 'faults %') EXECUTE FUNCTION fail_once();}
 );
 value(qq{CREATE SEQUENCE "fault_faults $_"}) for keys %drivers;
@@ -344,7 +344,17 @@ for (sort keys %drivers)
 	like($consumers->{$_}{err} . $others->{$_}{err},
 		qr/^40001: goes on/m, "$_: a transaction was rolled back");
 }
-value(q{DELETE FROM spent WHERE group_id LIKE 'alone %'});
+value(q{DELETE FROM customer_total WHERE group_id LIKE 'alone %'});
+counted_ok('each purchase was counted once');
+
+# A value that is not JSON stops its partition, and not the program.
+value(
+	q{SELECT minikafka.send('purchases', 'oops',
+		partition => (minikafka.partition_for_key('purchases', 'customer 0') + 1) % 6)});
+$consumers = start_all('consume', 'oops %s', 'worker', $count + 5);
+all_say($consumers, qr/^22P02: goes on/m);
+buy();
+end_ok($consumers, 'goes on with the other partitions');
 counted_ok('each purchase was counted once');
 
 # ---------------------------------------------------------------------------
@@ -364,9 +374,18 @@ async function main () {
   const { rows } = await client.query('SELECT "offset", value, headers FROM minikafka.fetch_text($1, 0, 0)', ['said.pg'])
   console.log(rows[2].offset + 1, rows[2].value, JSON.stringify(rows[2].headers))
   console.log(rows[3].value)
+  const json = [[1, 2], { a: [1] }].map(value => JSON.stringify(value))
+  await client.query('SELECT minikafka.send_many_json($1, $2, $3, $4)', ['said.pg', json, ['k', 'l'], [{ a: 1 }, { a: 2 }]])
+  await client.query('SELECT minikafka.send_many_bytes($1, $2, $3)', ['said.pg', [Buffer.from('x')], [Buffer.from('k')]])
+  const many = await client.query('SELECT value, headers FROM minikafka.fetch_text($1, 0, 4)', ['said.pg'])
+  console.log(many.rows.map(({ value }) => value).join(' '), JSON.stringify(many.rows[1].headers))
+  await client.query('SELECT minikafka.send_many_json($1, $2)', ['said.pg', [[1, 2]]])
+    .catch(error => console.log(error.code))
   await client.end()
 }
-main()~, qq(sent 2\n21 {"1","2"} {"attempts":"2"}\n[1, 2]\n) ],
+main()~,
+		qq(sent 2\n21 {"1","2"} {"attempts":"2"}\n[1, 2]\n[1, 2] {"a": [1]} x {"a":"2"}\n22023\n)
+	],
 	postgresjs => [
 		'node', '-e', q~
 const sql = require('postgres')()
@@ -376,9 +395,14 @@ async function main () {
   await sql`SELECT minikafka.send('said.postgresjs', ${sql.json([1, 2])})`
   const rows = await sql`SELECT "offset", value FROM minikafka.fetch_json('said.postgresjs', 0, 2)`
   console.log(rows[0].offset + 1, JSON.stringify(rows[0].value))
+  await sql`SELECT minikafka.send('said.postgresjs', ${JSON.stringify({ a: 1 })}::jsonb)`
+  await sql`SELECT minikafka.send_many_json('said.postgresjs', ${[{ a: 1 }, { a: [1] }]}, ${['k', 'l']})`
+  await sql`SELECT minikafka.send_many_bytes('said.postgresjs', ${sql.array([Buffer.from('x')], 1001)})`
+  const many = await sql`SELECT value FROM minikafka.fetch_text('said.postgresjs', 0, 3)`
+  console.log(many.map(({ value }) => value).join(' '))
   await sql.end()
 }
-main()~, qq(sent 2\n21 [1,2]\n) ],
+main()~, qq(sent 2\n21 [1,2]\n"{\\"a\\":1}" {"a": 1} {"a": [1]} x\n) ],
 	psycopg2 => [
 		$python, '-c', q~
 import psycopg2
@@ -392,7 +416,23 @@ with connection, connection.cursor() as cursor:
     cursor.execute("SELECT (minikafka.offsets('said.psycopg2', 0)).end_offset")
     print(cursor.fetchone()[0])
 print(connection.closed)
-~, qq(sent 2\n0\n0\n) ],
+with connection, connection.cursor() as cursor:
+    cursor.execute("SELECT minikafka.send_many(%s, %s, %s, %s::jsonb[])", ("said.psycopg2", ["a"], ["k"], ['{"a": 1}']))
+    cursor.execute("SELECT minikafka.send_many_json(%s, %s::jsonb[], %s)", ("said.psycopg2", ['{"a": 1}'], ["k"]))
+    cursor.execute("SELECT minikafka.send_many_bytes(%s, %s, %s)", ("said.psycopg2", [b"x"], [b"k"]))
+with connection, connection.cursor() as cursor:
+    cursor.execute("SELECT value FROM minikafka.fetch('said.psycopg2', 0, 0)")
+    print(*(bytes(value).decode() for value, in cursor))
+for call, arguments in (("send_many(%s, %s, %s, %s)", (["a"], ["k"], ['{"a": 1}'])),
+                        ("send_many_json(%s, %s, %s)", (['{"a": 1}'], ["k"])),
+                        ("send_many_bytes(%s, %s, %s)", ([b"x"], ["k"])),
+                        ("send(%s, %s, key => %s)", ("v", 5))):
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute("SELECT minikafka." + call, ("said.psycopg2", *arguments))
+    except psycopg2.Error as error:
+        print(error.pgcode)
+~, qq(sent 2\n0\n0\na {"a": 1} x\n42883\n42883\n42883\n42883\n) ],
 	psycopg3 => [
 		$python, '-c', q~
 import psycopg
@@ -403,7 +443,13 @@ with psycopg.connect(autocommit=True) as connection:
         connection.execute("SELECT minikafka.send(%s, %s)", ("said.psycopg3", {"a": 1}))
     except psycopg.ProgrammingError as error:
         print(error)
-~, qr/^sent 2\ncannot adapt type 'dict'/ ],
+    connection.execute("SELECT minikafka.send_many_json(%s, %s, %s)",
+        ("said.psycopg3", ['{"a": 1}'], ["k"]))
+    connection.execute("SELECT minikafka.send_many_json(%s, %s, %s, %s)",
+        ("said.psycopg3", [psycopg.types.json.Jsonb([1])], ["k"], ['{"a": 1}']))
+    connection.execute("SELECT minikafka.send_many_bytes(%s, %s, %s)", ("said.psycopg3", [b"x"], [b"k"]))
+    print(*(value for value, in connection.execute("SELECT value FROM minikafka.fetch_text('said.psycopg3', 0, 2)")))
+~, qr/^sent 2\ncannot adapt type 'dict'.*^{"a": 1} \[1\] x\n/ms ],
 	asyncpg => [
 		$python, '-c', q~
 import asyncio, asyncpg
