@@ -2,7 +2,9 @@
 """The consumer of consumer.sql as a program, with psycopg2: python3 consumer.py
 
 It connects by the environment variables of libpq (PGHOST, PGDATABASE, ...) and
-runs until it is interrupted.  Several processes share the partitions.
+runs until it is interrupted.  Several processes share the partitions.  It needs
+the tables and topics of setup.sql.  An error of the work ends it; the programs in
+drivers/ go on.
 """
 
 import psycopg2

@@ -1,6 +1,7 @@
 -- A consumer: a member of group airport-delay.  Each transaction updates
 -- airport_delay and commits the positions.  So each event counts once, also when
--- a member is killed and another one continues in its place.
+-- a member is killed and another one continues in its place.  It needs the tables
+-- and topics of setup.sql.
 --
 -- If the group has given the batch's partitions to another member, COMMIT fails
 -- and the batch is rolled back.  A procedure cannot catch an error of COMMIT, so

@@ -7,6 +7,9 @@
 # sample data (examples/try.sql), and opens psql.  Without a terminal psql reads
 # statements from standard input.
 #
+# minikafka is installed into the PostgreSQL that is used, where it replaces
+# another version of it, and stays after "stop".
+#
 # The server runs on when psql ends.  It listens on 127.0.0.1, with a password
 # of its own, and on a socket in its folder.
 #
@@ -106,6 +109,8 @@ greet() {
         '' \
         'Connect from another terminal, or with a driver:' \
         "  psql postgresql://postgres:$password@127.0.0.1:$port/postgres" \
+        'or, for most drivers and the programs of examples/drivers:' \
+        "  export PGHOST=127.0.0.1 PGPORT=$port PGDATABASE=postgres PGUSER=postgres PGPASSWORD=$password" \
         'The server runs on when you leave psql.  To stop it and remove all that it holds:' \
         '  bash examples/try.sh stop' ''
 }
@@ -127,10 +132,13 @@ case ${1:-} in
         exec "$PG_BINDIR/psql" -X -v ON_ERROR_STOP=1
         ;;
     stop)
-        find_running || server_die "no server runs"
+        find_running || server_die "no server runs, as far as $STATE tells" \
+            "(started by another user or with sudo? HOME or XDG_STATE_HOME names that file's folder)"
         server_stop
         rm -rf "$SERVER_DIR" "$STATE"
-        say "stopped, and removed $SERVER_DIR"
+        say "stopped, and removed $SERVER_DIR" \
+            "minikafka stays installed in $PG_BINDIR/.." \
+            "To remove it: make uninstall PG_CONFIG=$PG_BINDIR/pg_config"
         ;;
     *) server_die "usage: bash examples/try.sh [stop]" ;;
 esac

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 #
 # Checks the documents: that each file and each heading exists that a Markdown
-# file links to, and each document that a comment names; and that the chart of
-# the benchmarks is drawn from the results.
+# file links to, and each document that a comment names; that the consumer's
+# errors are the same in each document; and that the chart of the benchmarks is
+# drawn from the results.
 
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -50,7 +51,7 @@ check() {
 }
 
 documents=$(find . -name '*.md' -not -path './.git/*' \
-    -not -path './tmp_check/*' -not -path './node_modules/*' | sort)
+    -not -path './tmp_check/*' -not -path '*/node_modules/*' | sort)
 
 for document in $documents; do
     document=${document#./}
@@ -70,6 +71,16 @@ while IFS=: read -r file name; do
     if [ -n "$name" ]; then check "$file" "$name"; fi
 done <<<"$(grep -roE '\bdoc/[A-Za-z0-9_/-]+\.(md|svg)(#[a-z0-9_-]+)?' \
     src sql test examples bench .ci Makefile | sort -u)"
+
+# The errors of a consumer: one table, in three documents
+errors() {
+    sed -n '/^| SQLSTATE | what has happened |/,/^$/p' "$1"
+}
+for document in doc/tutorial.md doc/drivers.md; do
+    if [ "$(errors "$document")" != "$(errors doc/concepts/groups.md)" ]; then
+        fail "$document: the table of SQLSTATEs is not that of doc/concepts/groups.md"
+    fi
+done
 
 if ! python3 bench/chart.py bench/results.txt | cmp -s - doc/benchmarks.svg; then
     fail "doc/benchmarks.svg is not drawn from bench/results.txt:" \
