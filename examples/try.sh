@@ -137,8 +137,8 @@ case ${1:-} in
         server_stop
         rm -rf "$SERVER_DIR" "$STATE"
         say "stopped, and removed $SERVER_DIR" \
-            "minikafka stays installed in $PG_BINDIR/.." \
-            "To remove it: make uninstall PG_CONFIG=$PG_BINDIR/pg_config"
+            'minikafka stays installed in PostgreSQL.  To remove it:' \
+            "  make uninstall PG_CONFIG=$PG_BINDIR/pg_config"
         ;;
     *) server_die "usage: bash examples/try.sh [stop]" ;;
 esac

@@ -39,6 +39,9 @@ my ($folder) = $err =~ m{ runs in (\S+)\.$}m;
 ok(-d $folder, 'the greeting names the folder');
 ok($uri, 'and the connection string');
 
+my ($export) = $err =~ /^  (export PGHOST=.*)$/m;
+ok($export, 'and the variables of libpq');
+
 # what the greeting proposes to type
 my ($proposed) = $err =~ /Try:\n(.*)\nConnect/s;
 ($status, $out, $err) = run_with($proposed, 'bash', $try);
@@ -52,6 +55,9 @@ my $count =
 ($status, $out, $err) = run_with('', 'psql', '-XAt', '-c', $count, $uri);
 is($out, "5002\n", 'a client connects with it')
   or diag($err);
+($status, $out, $err) = run_with('', 'bash', '-c', "$export; psql -XAt -c \"$count\"");
+is($out, "5002\n", 'or by the variables')
+  or diag($err);
 ($status) = run_with('', 'psql', '-Xw', '-c', 'SELECT', $uri =~ s/:\w+@/:wrong@/r);
 isnt($status, 0, 'and with no other password');
 
@@ -60,11 +66,13 @@ is($status, 3, 'an error is told by the exit status');
 
 ($status, $out, $err) = run_with('', 'bash', $try, 'stop');
 is($status, 0, 'it stops');
+like($err, qr/minikafka stays installed/, 'the message says what stays');
 ok(!-e $folder, 'the folder is gone');
 ($status) = run_with('', 'psql', '-Xw', '-c', 'SELECT', $uri);
 isnt($status, 0, 'the server too');
 ($status, $out, $err) = run_with('', 'bash', $try, 'stop');
-like($err, qr/no server runs/, 'there is nothing more to stop');
+like($err, qr/no server runs.*\Q$ENV{XDG_STATE_HOME}\E/,
+	'there is nothing more to stop, and the message names the file that says so');
 
 done_testing();
 
