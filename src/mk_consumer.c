@@ -53,6 +53,7 @@ typedef struct MkDeferredProgress
 	bool polled; /* from seen_position, which the row must still have */
 	int64 seen_position;
 	int64 first_offset; /* the first that was polled */
+	int64 polled_end; /* the offset after the last one, whatever seek() did */
 	int64 undone_turn; /* the partition's turn if the poll is rolled back */
 
 	bool pauses; /* sets "paused" */
@@ -214,7 +215,7 @@ mk_deferred_undone(void *deferred)
 
 	if (d->polled)
 		mk_undone_add(d->member_no, d->topic_id, d->partition, d->first_offset,
-					  d->position, d->undone_turn);
+					  d->polled_end, d->undone_turn);
 }
 
 static const MkDeferredKind mk_deferred_kind = {
@@ -524,13 +525,18 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 	MkDeferredProgress *d =
 		mk_deferred_copy(mk_group_use(group->group_id, false), group, member,
 						 a->generation, topic, a->partition);
+	int64 from = mk_position_offset(position);
 
 	if (!d->moves)
 	{
 		d->polled = true;
 		d->seen_position = position->position;
-		d->first_offset = mk_position_offset(position);
+		d->first_offset = from;
+		/* a poll that went back to the log's start begins at "from" again */
+		d->polled_end = Max(next, from + 1);
 	}
+	else if (d->polled && from <= d->polled_end)
+		d->polled_end = Max(d->polled_end, next);
 	d->moves = true;
 	d->position = next;
 	d->turn = turn;

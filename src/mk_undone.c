@@ -72,7 +72,7 @@ mk_undone_add(int32 member_no, int32 topic_id, int32 partition, int64 first,
 {
 	MkUndone *u;
 
-	Assert(member_no != 0);
+	Assert(member_no != 0 && first < next);
 	if (mk_undone == NULL)
 		mk_undone = MemoryContextAllocExtended(
 			TopMemoryContext, MK_UNDONE_PLACES * sizeof(MkUndone),

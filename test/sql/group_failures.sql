@@ -74,6 +74,26 @@ ROLLBACK TO s;
 SELECT * FROM pg_temp.poll('f3', 'm', 2);
 SELECT * FROM minikafka.commit('f3', 'm') ORDER BY 2;
 COMMIT;
+-- after a seek() too it is what was polled that was rolled back, and no more
+SELECT minikafka.create_topic('sought', 2);
+SELECT count(minikafka.send('sought', 'v', partition => p)) FROM generate_series(0, 1) p, generate_series(1, 6);
+SELECT minikafka.join_group('s', '{sought}', 'm');
+BEGIN;
+SELECT * FROM pg_temp.poll('s', 'm', 2);
+SELECT minikafka.seek('s', 'm', 'sought', 0, 6);
+ROLLBACK;
+SELECT minikafka.seek('s', 'm', 'sought', 0, 3);
+SELECT * FROM pg_temp.poll('s', 'm', 5);
+SELECT minikafka.seek('s', 'm', 'sought', 0, 1), minikafka.seek('s', 'm', 'sought', 1, 0);
+SELECT * FROM pg_temp.poll('s', 'm');
+-- back to where the poll began, and before
+SELECT minikafka.seek('s', 'm', 'sought', p, 2) FROM generate_series(0, 1) p;
+BEGIN;
+SELECT * FROM pg_temp.poll('s', 'm', 2);
+SELECT minikafka.seek('s', 'm', 'sought', p, 0) FROM generate_series(0, 1) p;
+ROLLBACK;
+SELECT * FROM pg_temp.poll('s', 'm');
+SELECT * FROM pg_temp.poll('s', 'm');
 -- poll() itself fails: a record that is no JSON, nothing that says where to begin
 SELECT minikafka.create_topic('mixed', 3);
 SELECT minikafka.send('mixed', 'no JSON', partition => 1), minikafka.send('mixed', '{}', partition => 0), minikafka.send('mixed', '{}', partition => 2);
