@@ -6,8 +6,8 @@
 # Reads the output of pg_regress (kinds sql and specs) or of prove, pg_prove and
 # the unit tests (the others).  Copies it to the file LOG, and prints the name of
 # each test file when the file has passed or failed.  Appends to the file DETAILS
-# each file that failed, with its first failure.  The last line of LOG becomes
-# "counts PASSED FAILED".
+# each file that failed, with its first failure and the names of its other failed
+# assertions.  The last line of LOG becomes "counts PASSED FAILED".
 
 use strict;
 use warnings FATAL => 'all';
@@ -15,8 +15,9 @@ use warnings FATAL => 'all';
 my ($kind, $log, $details, $diffs, $folder) = @ARGV;
 my $is_regress = $kind =~ /^(?:sql|specs)$/;
 
-# How many lines of a failure are shown.
+# How many lines of a failure are shown, and how many names of other failures.
 my $LINES = 20;
+my $NAMES = 10;
 
 my ($passed, $failed, $column) = (0, 0, 0);
 my (@failures, @skipped, $file, $complete, @unknown);
@@ -115,13 +116,19 @@ sub end_file
 			$assertions = $file->{broken};
 		}
 		progress("FAILED:$file->{name}");
+		my @lines = @{ $file->{lines} };
+		my @names = @{ $file->{names} };
+
+		@lines = last_words($file) unless @lines;
+		splice @lines, $LINES if @lines > $LINES;
+		if (@names > $NAMES)
+		{
+			my $more = @names - $NAMES;
+
+			splice @names, $NAMES, @names, "... $more more";
+		}
 		push @failures,
-		  {
-			name  => "$file->{name} ($assertions)",
-			lines => @{ $file->{lines} }
-			? $file->{lines}
-			: [ last_words($file) ]
-		  };
+		  { name => "$file->{name} ($assertions)", lines => [ @lines, @names ] };
 	}
 	undef $file;
 	return;
@@ -165,7 +172,8 @@ sub read_tap
 			name   => $1,
 			run    => 0,
 			failed => 0,
-			lines  => [],
+			lines  => [], # of the first failed assertion
+			names  => [], # of the others
 			other  => []
 		};
 		return;
@@ -194,7 +202,7 @@ sub read_tap
 		$file->{run}++;
 		$file->{failed}++;
 		$file->{in_failure} = $file->{failed} == 1;
-		push @{ $file->{lines} }, $line if $file->{in_failure};
+		push @{ $file->{in_failure} ? $file->{lines} : $file->{names} }, $line;
 	}
 	elsif ($line =~ /^(Dubious.*|Failed \d+\/\d+ subtests.*|No subtests run.*|Parse errors.*)/
 		|| $line =~ /^# (status [1-9].*)/)
@@ -225,7 +233,7 @@ while (my $line = <STDIN>)
 }
 end_file();
 
-# pg_regress ends at a test of which it has no expected output.
+# pg_regress ends at a test of which it finds no expected output.
 if ($is_regress && !$complete)
 {
 	$failed++;
@@ -245,7 +253,7 @@ for my $failure (@failures)
 
 	@lines = first_difference($failure->{name}) if $is_regress && !@lines;
 
-	splice @lines, $LINES if @lines > $LINES;
+	splice @lines, $LINES if $is_regress && @lines > $LINES;
 	print $out "$kind: $failure->{name}\n", map({ "    $_\n" } @lines), "\n";
 }
 close $out or die "$details: $!";
