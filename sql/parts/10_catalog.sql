@@ -344,3 +344,27 @@ SELECT pg_extension_config_dump('minikafka.producer_id', '');
 SELECT pg_extension_config_dump('minikafka.inbox_consumer', '');
 SELECT pg_extension_config_dump('minikafka.inbox_consumer_consumer_no_seq', '');
 SELECT pg_extension_config_dump('minikafka.inbox', '');
+
+CREATE FUNCTION minikafka.refuse_write()
+RETURNS trigger LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_refuse_write';
+COMMENT ON FUNCTION minikafka.refuse_write() IS
+'Trigger function of the tables of topics: refuses every direct write (42501).';
+
+-- Writes to the catalog fire no triggers, so a tool that rewrites a table while
+-- it is in use must not touch the catalog.  pg_repack skips a table that has a
+-- trigger of this name.  The trigger itself does nothing.
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.topic WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.partition WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.segment WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.compaction WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.settled_partition WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.consumer_group WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_grant WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_member WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_assignment WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.group_progress WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.member_heartbeat WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.producer WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.producer_progress WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.inbox_consumer WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
+CREATE TRIGGER repack_trigger BEFORE TRUNCATE ON minikafka.inbox WHEN (false) EXECUTE FUNCTION minikafka.refuse_write();
