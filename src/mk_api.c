@@ -33,6 +33,13 @@ mk_api_enter(const char *function)
 }
 
 void
+mk_api_enter_writer(const char *function)
+{
+	mk_api_enter(function);
+	mk_xact_check_writable(function);
+}
+
+void
 mk_api_require(FunctionCallInfo fcinfo, int arg, const char *name)
 {
 	if (unlikely(PG_ARGISNULL(arg)))

@@ -21,6 +21,9 @@
  */
 extern void mk_api_enter(const char *function);
 
+/* The same for a function that writes; see mk_xact_check_writable. */
+extern void mk_api_enter_writer(const char *function);
+
 /* Raises 22023 if the argument is NULL. */
 extern void mk_api_require(FunctionCallInfo fcinfo, int arg, const char *name);
 

@@ -21,7 +21,6 @@
 #include "mk_progress.h"
 #include "mk_segment_check.h"
 #include "mk_topic.h"
-#include "mk_xact.h"
 
 /* delete_records(topic, partition, before_offset) */
 PG_FUNCTION_INFO_V1(minikafka_delete_records);
@@ -31,8 +30,7 @@ minikafka_delete_records(PG_FUNCTION_ARGS)
 	MkTopic *topic;
 	int32 partition;
 
-	mk_api_enter("delete_records()");
-	mk_xact_check_writable("delete_records()");
+	mk_api_enter_writer("delete_records()");
 	topic = mk_api_topic(fcinfo, 0, ACL_DELETE);
 	partition = mk_api_partition(fcinfo, 1, topic);
 	PG_RETURN_INT64(mk_topic_delete_records(
@@ -155,8 +153,7 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 static void
 mk_begin_procedure(FunctionCallInfo fcinfo, const char *name)
 {
-	mk_api_enter(name);
-	mk_xact_check_writable(name);
+	mk_api_enter_writer(name);
 	mk_api_connect_procedure(fcinfo, name);
 }
 

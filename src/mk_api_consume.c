@@ -20,7 +20,6 @@
 #include "mk_topic.h"
 #include "mk_try.h"
 #include "mk_utf8.h"
-#include "mk_xact.h"
 
 /* ---------------------------------------------------------------------------
  * fetch(), fetch_text(), fetch_json()
@@ -298,8 +297,7 @@ mk_api_poll(FunctionCallInfo fcinfo, MkForm form)
 	MkRecordRows rows;
 	MkPoll poll;
 
-	mk_api_enter("poll()");
-	mk_xact_check_writable("poll()");
+	mk_api_enter_writer("poll()");
 	poll.group_id = mk_api_id(fcinfo, 0, "group_id");
 	poll.member_id = mk_api_id(fcinfo, 1, "member_id");
 	poll.max_records = mk_api_most(fcinfo, 2, "max_records");

@@ -28,14 +28,6 @@
 #include "mk_try.h"
 #include "mk_xact.h"
 
-/* Enters a function that defers something to the commit. */
-static void
-mk_enter_writer(const char *function)
-{
-	mk_api_enter(function);
-	mk_xact_check_writable(function);
-}
-
 static char *
 mk_group_id(FunctionCallInfo fcinfo)
 {
@@ -136,7 +128,7 @@ minikafka_join_group(PG_FUNCTION_ARGS)
 	char *name;
 	MemoryContext old;
 
-	mk_enter_writer("join_group()");
+	mk_api_enter_writer("join_group()");
 	old = MemoryContextSwitchTo(mk_xact_context());
 	join = palloc0(sizeof(MkJoin));
 	join->group_id = mk_group_id(fcinfo);
@@ -182,7 +174,7 @@ PG_FUNCTION_INFO_V1(minikafka_leave_group);
 Datum
 minikafka_leave_group(PG_FUNCTION_ARGS)
 {
-	mk_enter_writer("leave_group()");
+	mk_api_enter_writer("leave_group()");
 	mk_member_leave(mk_group_id(fcinfo), mk_member_id(fcinfo));
 	PG_RETURN_VOID();
 }
@@ -195,7 +187,7 @@ minikafka_heartbeat(PG_FUNCTION_ARGS)
 	MkGroup *group;
 	MkMember *member;
 
-	mk_enter_writer("heartbeat()");
+	mk_api_enter_writer("heartbeat()");
 	group_id = mk_group_id(fcinfo);
 	group = mk_group_find(group_id);
 	member = mk_member_get(group_id, group, mk_member_id(fcinfo), true);
@@ -264,7 +256,7 @@ PG_FUNCTION_INFO_V1(minikafka_commit);
 Datum
 minikafka_commit(PG_FUNCTION_ARGS)
 {
-	mk_enter_writer("commit()");
+	mk_api_enter_writer("commit()");
 	InitMaterializedSRF(fcinfo, 0);
 	mk_consumer_commit_positions(mk_group_id(fcinfo), mk_member_id(fcinfo),
 								 mk_offset_row, fcinfo);
@@ -281,7 +273,7 @@ minikafka_commit_offset(PG_FUNCTION_ARGS)
 {
 	MkCommit commit = {0};
 
-	mk_enter_writer("commit_offset()");
+	mk_api_enter_writer("commit_offset()");
 	commit.group_id = mk_group_id(fcinfo);
 	commit.topic = mk_api_topic(fcinfo, 1, ACL_SELECT);
 	commit.partition = mk_api_partition(fcinfo, 2, commit.topic);
@@ -332,7 +324,7 @@ minikafka_reset_offsets(PG_FUNCTION_ARGS)
 	char *group_id;
 	MkTopic *topic;
 
-	mk_enter_writer("reset_offsets()");
+	mk_api_enter_writer("reset_offsets()");
 	group_id = mk_group_id(fcinfo);
 	topic = mk_api_topic(fcinfo, 1, ACL_SELECT);
 	InitMaterializedSRF(fcinfo, 0);
@@ -351,7 +343,7 @@ minikafka_seek(PG_FUNCTION_ARGS)
 	MkTopic *topic;
 	int64 next_offset;
 
-	mk_enter_writer("seek()");
+	mk_api_enter_writer("seek()");
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);
 	topic = mk_api_topic(fcinfo, 2, ACL_SELECT);
@@ -369,7 +361,7 @@ mk_pause(FunctionCallInfo fcinfo, bool pause)
 	char *member_id;
 	MkTopic *topic;
 
-	mk_enter_writer(pause ? "pause()" : "resume()");
+	mk_api_enter_writer(pause ? "pause()" : "resume()");
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);
 	topic = mk_api_topic(fcinfo, 2, ACL_SELECT);
@@ -400,7 +392,7 @@ PG_FUNCTION_INFO_V1(minikafka_delete_group);
 Datum
 minikafka_delete_group(PG_FUNCTION_ARGS)
 {
-	mk_enter_writer("delete_group()");
+	mk_api_enter_writer("delete_group()");
 	mk_group_admin_delete(mk_group_id(fcinfo));
 	PG_RETURN_VOID();
 }
@@ -409,7 +401,7 @@ PG_FUNCTION_INFO_V1(minikafka_grant_group);
 Datum
 minikafka_grant_group(PG_FUNCTION_ARGS)
 {
-	mk_enter_writer("grant_group()");
+	mk_api_enter_writer("grant_group()");
 	mk_group_admin_grant(mk_group_id(fcinfo),
 						 mk_api_cstring(fcinfo, 1, "grantee"), true);
 	PG_RETURN_VOID();
@@ -419,7 +411,7 @@ PG_FUNCTION_INFO_V1(minikafka_revoke_group);
 Datum
 minikafka_revoke_group(PG_FUNCTION_ARGS)
 {
-	mk_enter_writer("revoke_group()");
+	mk_api_enter_writer("revoke_group()");
 	mk_group_admin_grant(mk_group_id(fcinfo),
 						 mk_api_cstring(fcinfo, 1, "grantee"), false);
 	PG_RETURN_VOID();
@@ -430,7 +422,7 @@ PG_FUNCTION_INFO_V1(minikafka_set_group_owner);
 Datum
 minikafka_set_group_owner(PG_FUNCTION_ARGS)
 {
-	mk_enter_writer("set_group_owner()");
+	mk_api_enter_writer("set_group_owner()");
 	mk_group_admin_set_owner(mk_group_id(fcinfo),
 							 mk_api_cstring(fcinfo, 1, "owner"));
 	PG_RETURN_VOID();
@@ -657,7 +649,7 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 	int round = 0;
 	bool ready;
 
-	mk_enter_writer("wait_for_records()");
+	mk_api_enter_writer("wait_for_records()");
 	mk_api_connect_procedure(fcinfo, "wait_for_records()");
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);

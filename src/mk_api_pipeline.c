@@ -11,7 +11,6 @@
 #include "mk_api.h"
 #include "mk_inbox.h"
 #include "mk_outbox.h"
-#include "mk_xact.h"
 
 /* outbox(topic, key columns, -column ...), a row trigger */
 PG_FUNCTION_INFO_V1(minikafka_outbox);
@@ -23,8 +22,7 @@ minikafka_outbox(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 				 errmsg("function \"%s\" was not called by trigger manager",
 						"minikafka.outbox")));
-	mk_api_enter("outbox()");
-	mk_xact_check_writable("outbox()");
+	mk_api_enter_writer("outbox()");
 	mk_outbox_send((TriggerData *) fcinfo->context, fcinfo->flinfo);
 	return PointerGetDatum(NULL);
 }
@@ -37,8 +35,7 @@ minikafka_inbox_accept(PG_FUNCTION_ARGS)
 	char *consumer;
 	char *event_id;
 
-	mk_api_enter("inbox_accept()");
-	mk_xact_check_writable("inbox_accept()");
+	mk_api_enter_writer("inbox_accept()");
 	consumer = mk_api_id(fcinfo, 0, "consumer");
 	event_id = mk_api_id(fcinfo, 1, "event_id");
 	PG_RETURN_BOOL(mk_inbox_accept(
@@ -50,8 +47,7 @@ PG_FUNCTION_INFO_V1(minikafka_set_inbox_owner);
 Datum
 minikafka_set_inbox_owner(PG_FUNCTION_ARGS)
 {
-	mk_api_enter("set_inbox_owner()");
-	mk_xact_check_writable("set_inbox_owner()");
+	mk_api_enter_writer("set_inbox_owner()");
 	mk_inbox_set_owner(mk_api_id(fcinfo, 0, "consumer"),
 					   mk_api_cstring(fcinfo, 1, "owner"));
 	PG_RETURN_VOID();

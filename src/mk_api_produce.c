@@ -25,7 +25,6 @@
 #include "mk_sent.h"
 #include "mk_topic.h"
 #include "mk_utf8.h"
-#include "mk_xact.h"
 
 /* The type of an argument that is a key or a value. */
 typedef enum MkForm
@@ -129,8 +128,7 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	MkNumbering numbering;
 	MkNumbered numbered = {0};
 
-	mk_api_enter("send()");
-	mk_xact_check_writable("send()");
+	mk_api_enter_writer("send()");
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
 	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), value_form);
 	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
@@ -230,8 +228,7 @@ mk_send_many(FunctionCallInfo fcinfo, const char *name, MkForm value_form,
 	MemoryContext context;
 	MemoryContext old;
 
-	mk_api_enter(name);
-	mk_xact_check_writable(name);
+	mk_api_enter_writer(name);
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
 	mk_api_require(fcinfo, 1, "payloads");
 	mk_get_array(fcinfo, 1, "payloads", &payloads);
@@ -313,8 +310,7 @@ mk_append(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	MkNumbering numbering;
 	MkNumbered numbered = {0};
 
-	mk_api_enter("append()");
-	mk_xact_check_writable("append()");
+	mk_api_enter_writer("append()");
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
 	partition = mk_api_partition(fcinfo, 1, topic);
 	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
@@ -408,8 +404,7 @@ minikafka_init_producer(PG_FUNCTION_ARGS)
 	int32 producer_id;
 	int32 epoch;
 
-	mk_api_enter("init_producer()");
-	mk_xact_check_writable("init_producer()");
+	mk_api_enter_writer("init_producer()");
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	mk_producer_begin_epoch(mk_api_id(fcinfo, 0, "producer"), &producer_id,
@@ -425,8 +420,7 @@ PG_FUNCTION_INFO_V1(minikafka_set_producer_owner);
 Datum
 minikafka_set_producer_owner(PG_FUNCTION_ARGS)
 {
-	mk_api_enter("set_producer_owner()");
-	mk_xact_check_writable("set_producer_owner()");
+	mk_api_enter_writer("set_producer_owner()");
 	mk_producer_set_owner(mk_api_id(fcinfo, 0, "producer"),
 						  mk_api_cstring(fcinfo, 1, "owner"));
 	PG_RETURN_VOID();

@@ -540,7 +540,7 @@ mk_catalog_segment_delete(const MkTopic *topic, int32 partition, int64 segment)
 	mk_catalog_changing(topic, partition);
 	tuple = mk_segment_row(&rows, topic, partition, segment);
 	if (tuple != NULL)
-		mk_rows_discard(&rows, tuple);
+		mk_rows_try_delete(&rows, tuple);
 	mk_rows_end(&rows);
 	CommandCounterIncrement();
 }

@@ -113,7 +113,7 @@ mk_compacted_put(const MkTopic *topic, int32 partition, const MkCompacted *pass,
 			break;
 		}
 		if (before.offset < Min(forget, pass->offset))
-			(void) mk_rows_discard(&rows, tuple);
+			(void) mk_rows_try_delete(&rows, tuple);
 	}
 	mk_rows_end(&rows);
 	if (!found)
@@ -134,7 +134,7 @@ mk_compacted_forget(const MkTopic *topic, int32 partition, int64 tail)
 		mk_compaction_read(&rows, tuple, &pass);
 		if (pass.offset <= tail)
 			break;
-		(void) mk_rows_discard(&rows, tuple);
+		(void) mk_rows_try_delete(&rows, tuple);
 	}
 	mk_rows_end(&rows);
 	CommandCounterIncrement();

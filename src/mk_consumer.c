@@ -32,7 +32,7 @@
 #include "mk_xact.h"
 
 /* The deferred action: what the commit changes of a group's progress. */
-typedef struct MkDeferredProgress
+typedef struct MkProgressAction
 {
 	MkGroupUse *use;
 	int32 group_no; /* of a member */
@@ -67,35 +67,35 @@ typedef struct MkDeferredProgress
 	int64 seen_committed;
 
 	MkProgress progress; /* the row, once it is locked */
-} MkDeferredProgress;
+} MkProgressAction;
 
 /* ---------------------------------------------------------------------------
  * Deferred actions
  */
 
 static uint64
-mk_deferred_tag(const void *deferred)
+mk_progress_action_tag(const void *deferred)
 {
-	const MkDeferredProgress *d = deferred;
+	const MkProgressAction *d = deferred;
 
 	return mk_lock_group_partition_tag(d->use->group_id, d->topic_id,
 									   d->partition);
 }
 
 static bool
-mk_deferred_same(const void *a, const void *b)
+mk_progress_action_same(const void *a, const void *b)
 {
-	const MkDeferredProgress *na = a;
-	const MkDeferredProgress *nb = b;
+	const MkProgressAction *na = a;
+	const MkProgressAction *nb = b;
 
 	return na->topic_id == nb->topic_id && na->partition == nb->partition &&
 		strcmp(na->use->group_id, nb->use->group_id) == 0;
 }
 
 static void
-mk_deferred_discard(void *deferred)
+mk_progress_action_discard(void *deferred)
 {
-	MkDeferredProgress *d = deferred;
+	MkProgressAction *d = deferred;
 
 	if (d->metadata != NULL)
 		pfree(d->metadata);
@@ -118,7 +118,7 @@ mk_outsider(const char *group_id)
 
 /* MK101 */
 static void
-mk_concurrent(const MkDeferredProgress *d, const char *what)
+mk_concurrent(const MkProgressAction *d, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_MK_CONCURRENT_POLL),
@@ -141,9 +141,9 @@ mk_is_of(const MkProgress *p, int32 member_no, int32 generation)
 
 /* Locks the partition, checks what the calls relied on, and reads the row. */
 static void
-mk_deferred_lock(void *deferred)
+mk_progress_action_lock(void *deferred)
 {
-	MkDeferredProgress *d = deferred;
+	MkProgressAction *d = deferred;
 	MkProgress *p = &d->progress;
 
 	mk_lock_group_partition(d->use->group_id, d->topic_id, d->partition);
@@ -182,9 +182,9 @@ mk_deferred_lock(void *deferred)
 
 /* Writes the next row. */
 static void
-mk_deferred_write(void *deferred)
+mk_progress_action_write(void *deferred)
 {
-	MkDeferredProgress *d = deferred;
+	MkProgressAction *d = deferred;
 	MkProgress *p = &d->progress;
 
 	if (d->moves)
@@ -209,34 +209,34 @@ mk_deferred_write(void *deferred)
 
 /* Notes for this session's next polls what was polled in vain. */
 static void
-mk_deferred_undone(void *deferred)
+mk_progress_action_undone(void *deferred)
 {
-	const MkDeferredProgress *d = deferred;
+	const MkProgressAction *d = deferred;
 
 	if (d->polled)
 		mk_undone_add(d->member_no, d->topic_id, d->partition, d->first_offset,
 					  d->polled_end, d->undone_turn);
 }
 
-static const MkDeferredKind mk_deferred_kind = {
+static const MkDeferredKind mk_progress_action_kind = {
 	.rank = MK_RANK_PROGRESS,
-	.tag = mk_deferred_tag,
-	.same = mk_deferred_same,
-	.lock = mk_deferred_lock,
-	.write = mk_deferred_write,
-	.undone = mk_deferred_undone,
-	.discard = mk_deferred_discard,
+	.tag = mk_progress_action_tag,
+	.same = mk_progress_action_same,
+	.lock = mk_progress_action_lock,
+	.write = mk_progress_action_write,
+	.undone = mk_progress_action_undone,
+	.discard = mk_progress_action_discard,
 };
 
 /* The transaction's deferred action about the partition, or NULL. */
-static const MkDeferredProgress *
-mk_deferred_find(const char *group_id, int32 topic_id, int32 partition)
+static const MkProgressAction *
+mk_progress_action_find(const char *group_id, int32 topic_id, int32 partition)
 {
 	MkGroupUse use = {.group_id = unconstify(char *, group_id)};
-	MkDeferredProgress like = {
+	MkProgressAction like = {
 		.use = &use, .topic_id = topic_id, .partition = partition};
 
-	return mk_xact_find_deferred(&mk_deferred_kind, &like);
+	return mk_xact_find_deferred(&mk_progress_action_kind, &like);
 }
 
 /*
@@ -245,14 +245,15 @@ mk_deferred_find(const char *group_id, int32 topic_id, int32 partition)
  * action so far is another member's, or of another generation: replacing it
  * would drop a check that must fail.
  */
-static MkDeferredProgress *
-mk_deferred_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
-				 int32 generation, MkTopic *topic, int32 partition)
+static MkProgressAction *
+mk_progress_action_copy(MkGroupUse *use, const MkGroup *group,
+						const MkMember *member, int32 generation,
+						MkTopic *topic, int32 partition)
 {
-	const MkDeferredProgress *before =
-		mk_deferred_find(use->group_id, topic->topic_id, partition);
+	const MkProgressAction *before =
+		mk_progress_action_find(use->group_id, topic->topic_id, partition);
 	int32 member_no = member != NULL ? member->member_no : 0;
-	MkDeferredProgress *d;
+	MkProgressAction *d;
 	MemoryContext old;
 
 	if (before != NULL && before->member_no != 0 &&
@@ -265,7 +266,7 @@ mk_deferred_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 
 	mk_topic_defer_use(topic->topic_id);
 	old = MemoryContextSwitchTo(mk_xact_context());
-	d = palloc0(sizeof(MkDeferredProgress));
+	d = palloc0(sizeof(MkProgressAction));
 	if (before != NULL)
 	{
 		*d = *before;
@@ -286,7 +287,7 @@ mk_deferred_copy(MkGroupUse *use, const MkGroup *group, const MkMember *member,
 
 /* Adds the generation that a commit names. */
 static void
-mk_deferred_generation(MkDeferredProgress *d, const MkCommit *c)
+mk_progress_action_generation(MkProgressAction *d, const MkCommit *c)
 {
 	d->checks_generation |= c->has_generation;
 	if (c->has_generation)
@@ -295,8 +296,8 @@ mk_deferred_generation(MkDeferredProgress *d, const MkCommit *c)
 
 /* Adds a committed offset, and defers the action. */
 static void
-mk_deferred_commit(MkDeferredProgress *d, int64 next_offset,
-				   const char *metadata, int32 generation)
+mk_progress_action_commit(MkProgressAction *d, int64 next_offset,
+						  const char *metadata, int32 generation)
 {
 	if (d->metadata != NULL)
 		pfree(d->metadata);
@@ -306,7 +307,7 @@ mk_deferred_commit(MkDeferredProgress *d, int64 next_offset,
 		? MemoryContextStrdup(mk_xact_context(), metadata)
 		: NULL;
 	d->committed_generation = generation;
-	mk_xact_defer(&mk_deferred_kind, d);
+	mk_xact_defer(&mk_progress_action_kind, d);
 }
 
 /* ---------------------------------------------------------------------------
@@ -349,25 +350,25 @@ static void
 mk_commit_plain(const MkCommit *c)
 {
 	MkGroup *group = mk_group_find(c->group_id);
-	MkDeferredProgress *d;
+	MkProgressAction *d;
 
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	if (group != NULL && !mk_liveness_is_empty(group))
 		mk_outsider(c->group_id);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
-	d = mk_deferred_copy(mk_use_without_members(c->group_id, group), group,
-						 NULL, 0, c->topic, c->partition);
-	mk_deferred_generation(d, c);
-	mk_deferred_commit(d, c->next_offset, c->metadata, MK_NO_GENERATION);
+	d = mk_progress_action_copy(mk_use_without_members(c->group_id, group),
+								group, NULL, 0, c->topic, c->partition);
+	mk_progress_action_generation(d, c);
+	mk_progress_action_commit(d, c->next_offset, c->metadata, MK_NO_GENERATION);
 }
 
 int64
 mk_consumer_committed(const char *group_id, const MkGroup *group,
 					  const MkTopic *topic, int32 partition)
 {
-	const MkDeferredProgress *deferred =
-		mk_deferred_find(group_id, topic->topic_id, partition);
+	const MkProgressAction *deferred =
+		mk_progress_action_find(group_id, topic->topic_id, partition);
 	MkProgress progress;
 
 	if (deferred != NULL && deferred->commits)
@@ -393,11 +394,11 @@ mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
 		int64 offset =
 			mk_target_offset(&target, topic, i,
 							 mk_consumer_committed(group_id, group, topic, i));
-		MkDeferredProgress *d = mk_deferred_copy(
+		MkProgressAction *d = mk_progress_action_copy(
 			mk_use_without_members(group_id, group), group, NULL, 0, topic, i);
 
 		d->resets = true;
-		mk_deferred_commit(d, offset, NULL, MK_NO_GENERATION);
+		mk_progress_action_commit(d, offset, NULL, MK_NO_GENERATION);
 		sink(topic, i, offset, arg);
 	}
 }
@@ -438,7 +439,7 @@ mk_commit_member(const MkCommit *c)
 	MkGroup *group = mk_group_find(c->group_id);
 	MkMember *member;
 	MkAssignment *a;
-	MkDeferredProgress *d;
+	MkProgressAction *d;
 
 	if (c->has_generation &&
 		(group == NULL ||
@@ -452,10 +453,11 @@ mk_commit_member(const MkCommit *c)
 		mk_not_assigned(group, member, a, c->topic, c->partition,
 						ERRCODE_MK_ILLEGAL_GENERATION);
 	mk_check_offset(c->topic, c->partition, c->next_offset);
-	d = mk_deferred_copy(mk_group_use(c->group_id, false), group, member,
-						 a->generation, c->topic, c->partition);
-	mk_deferred_generation(d, c);
-	mk_deferred_commit(d, c->next_offset, c->metadata, group->generation);
+	d = mk_progress_action_copy(mk_group_use(c->group_id, false), group, member,
+								a->generation, c->topic, c->partition);
+	mk_progress_action_generation(d, c);
+	mk_progress_action_commit(d, c->next_offset, c->metadata,
+							  group->generation);
 	mk_member_touch(group, member, MK_TOUCH_COMMIT);
 	mk_member_let_go(group, member->member_no, false);
 }
@@ -480,8 +482,8 @@ void
 mk_consumer_position(const MkGroup *group, const MkMember *member,
 					 const MkAssignment *a, MkPosition *position)
 {
-	const MkDeferredProgress *deferred =
-		mk_deferred_find(group->group_id, a->topic_id, a->partition);
+	const MkProgressAction *deferred =
+		mk_progress_action_find(group->group_id, a->topic_id, a->partition);
 	MkProgress p;
 	int64 undone_turn;
 	bool is_of;
@@ -522,9 +524,9 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 				   const MkPosition *position, int64 next, int64 turn,
 				   int64 undone_turn)
 {
-	MkDeferredProgress *d =
-		mk_deferred_copy(mk_group_use(group->group_id, false), group, member,
-						 a->generation, topic, a->partition);
+	MkProgressAction *d =
+		mk_progress_action_copy(mk_group_use(group->group_id, false), group,
+								member, a->generation, topic, a->partition);
 	int64 from = mk_position_offset(position);
 
 	if (!d->moves)
@@ -541,7 +543,7 @@ mk_consumer_polled(const MkGroup *group, const MkMember *member,
 	d->position = next;
 	d->turn = turn;
 	d->undone_turn = undone_turn;
-	mk_xact_defer(&mk_deferred_kind, d);
+	mk_xact_defer(&mk_progress_action_kind, d);
 }
 
 void
@@ -549,11 +551,11 @@ mk_consumer_reset_committed(const MkGroup *group, const MkMember *member,
 							const MkAssignment *a, MkTopic *topic,
 							int64 next_offset)
 {
-	MkDeferredProgress *d =
-		mk_deferred_copy(mk_group_use(group->group_id, false), group, member,
-						 a->generation, topic, a->partition);
+	MkProgressAction *d =
+		mk_progress_action_copy(mk_group_use(group->group_id, false), group,
+								member, a->generation, topic, a->partition);
 
-	mk_deferred_commit(d, next_offset, NULL, group->generation);
+	mk_progress_action_commit(d, next_offset, NULL, group->generation);
 }
 
 void
@@ -568,7 +570,7 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		MkAssignment *a = &group->assignments[i];
 		MkTopic *topic;
 		MkPosition p;
-		MkDeferredProgress *d;
+		MkProgressAction *d;
 
 		if (a->owner != member->member_no)
 			continue;
@@ -585,35 +587,35 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 		sink(topic, a->partition, p.position, arg);
 		if (p.position == p.committed)
 			continue;
-		d = mk_deferred_copy(mk_group_use(group_id, false), group, member,
-							 a->generation, topic, a->partition);
+		d = mk_progress_action_copy(mk_group_use(group_id, false), group,
+									member, a->generation, topic, a->partition);
 		if (!d->commits)
 		{
 			d->commits_position = true;
 			d->seen_committed = p.committed;
 		}
-		mk_deferred_commit(d, p.position, NULL, group->generation);
+		mk_progress_action_commit(d, p.position, NULL, group->generation);
 	}
 	mk_member_touch(group, member, MK_TOUCH_COMMIT);
 	mk_member_let_go(group, member->member_no, true);
 }
 
 /* A deferred action about a partition that the member has and keeps. */
-static MkDeferredProgress *
-mk_deferred_assigned(const char *group_id, const char *member_id,
-					 MkTopic *topic, int32 partition)
+static MkProgressAction *
+mk_progress_action_assigned(const char *group_id, const char *member_id,
+							MkTopic *topic, int32 partition)
 {
 	MkGroup *group = mk_group_find(group_id);
 	MkMember *member = mk_member_get(group_id, group, member_id, true);
 	MkAssignment *a =
 		mk_membership_assignment(group, topic->topic_id, partition);
-	MkDeferredProgress *d;
+	MkProgressAction *d;
 
 	if (a == NULL || a->owner != member->member_no || a->target != a->owner)
 		mk_not_assigned(group, member, a, topic, partition,
 						ERRCODE_INVALID_PARAMETER_VALUE);
-	d = mk_deferred_copy(mk_group_use(group_id, false), group, member,
-						 a->generation, topic, partition);
+	d = mk_progress_action_copy(mk_group_use(group_id, false), group, member,
+								a->generation, topic, partition);
 	mk_member_touch(group, member, MK_TOUCH_HEARTBEAT);
 	return d;
 }
@@ -622,23 +624,23 @@ void
 mk_consumer_seek(const char *group_id, const char *member_id, MkTopic *topic,
 				 int32 partition, int64 next_offset)
 {
-	MkDeferredProgress *d =
-		mk_deferred_assigned(group_id, member_id, topic, partition);
+	MkProgressAction *d =
+		mk_progress_action_assigned(group_id, member_id, topic, partition);
 
 	mk_check_offset(topic, partition, next_offset);
 	d->moves = true;
 	d->position = next_offset;
-	mk_xact_defer(&mk_deferred_kind, d);
+	mk_xact_defer(&mk_progress_action_kind, d);
 }
 
 void
 mk_consumer_pause(const char *group_id, const char *member_id, MkTopic *topic,
 				  int32 partition, bool pause)
 {
-	MkDeferredProgress *d =
-		mk_deferred_assigned(group_id, member_id, topic, partition);
+	MkProgressAction *d =
+		mk_progress_action_assigned(group_id, member_id, topic, partition);
 
 	d->pauses = true;
 	d->paused = pause;
-	mk_xact_defer(&mk_deferred_kind, d);
+	mk_xact_defer(&mk_progress_action_kind, d);
 }

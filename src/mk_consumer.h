@@ -47,7 +47,7 @@ extern void mk_consumer_reset(const char *group_id, MkTopic *topic,
 							  const char *target, MkOffsetSink sink, void *arg);
 
 /*
- * Defers to set a member's position, or to pause or resume a partition.  22023 if
+ * Defers setting a member's position, or pausing or resuming a partition.  22023 if
  * the member does not have the partition, or it is to move, and for an offset
  * outside [0, end].
  */

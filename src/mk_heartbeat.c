@@ -79,8 +79,8 @@ mk_heartbeat_clean(int32 member_no, bool is_member)
 {
 	if (!is_member)
 	{
-		mk_rows_discard_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
-							&member_no);
+		mk_rows_try_delete_all(MK_REL_HEARTBEAT, MK_REL_HEARTBEAT_IDX, 1,
+							   &member_no);
 		return;
 	}
 	for (int32 polled = 0; polled <= 1; polled++)

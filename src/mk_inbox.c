@@ -372,7 +372,7 @@ mk_inbox_clean(void)
 		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (mk_rows_discard(&rows, tuple))
+		if (mk_rows_try_delete(&rows, tuple))
 			removed++;
 	}
 	mk_rows_end(&rows);

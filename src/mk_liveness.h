@@ -16,7 +16,7 @@ extern MkRemoved mk_liveness_look(MkMember *member, TimestampTz now);
 /* Whether one has passed by now. */
 extern bool mk_liveness_is_expired(MkMember *member);
 
-/* Whether the group has no members but such whose timeouts have passed. */
+/* Whether the group has only members whose timeouts have passed. */
 extern bool mk_liveness_is_empty(MkGroup *group);
 
 /*

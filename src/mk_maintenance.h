@@ -1,6 +1,6 @@
 /*
  * mk_maintenance.h
- *		Looking after topics and what the extension remembers.
+ *		Maintenance of topics and of stored state.
  *
  * All of it is done in steps, each in a transaction of its own.  The caller is
  * connected to SPI and may commit (SPI_OPT_NONATOMIC).

@@ -31,11 +31,11 @@
 
 /*
  * Before it gives back the space of removed records, maintenance waits for short
- * transactions that can still see them: it looks so often, after so long each
- * time.
+ * transactions that can still see them: it retries this often, sleeping this long
+ * between tries.
  */
-#define MK_SETTLE_TRIES    40
-#define MK_SETTLE_SLEEP_US 5000
+#define MK_GONE_TRIES    40
+#define MK_GONE_SLEEP_US 5000
 
 /*
  * The minimum lag of compaction in a pass, where the topic does not set one.  A
@@ -69,7 +69,7 @@ struct MkTopicWork
 	int64 horizon;
 	List *give_back; /* of MkSpace */
 	TransactionId removed_before;
-	int settle_tries;
+	int gone_tries;
 
 	/* the step that runs, and its result */
 	MkTopicStep step;
@@ -476,18 +476,18 @@ mk_do_give_back(MkTopicWork *w)
  * that.  It is called between steps, when this session has no snapshot.
  */
 static bool
-mk_is_settled(MkTopicWork *w)
+mk_wait_until_gone(MkTopicWork *w)
 {
 	for (int i = 0; !mk_rows_are_gone(w->removed_before); i++)
 	{
-		if (i >= w->settle_tries)
+		if (i >= w->gone_tries)
 		{
 			/* an old snapshot, as a rule, stays: do not wait for it again */
-			w->settle_tries = 0;
+			w->gone_tries = 0;
 			return false;
 		}
 		CHECK_FOR_INTERRUPTS();
-		pg_usleep(MK_SETTLE_SLEEP_US);
+		pg_usleep(MK_GONE_SLEEP_US);
 	}
 	return true;
 }
@@ -501,7 +501,7 @@ mk_give_back(MkTopicWork *w, const char *what)
 {
 	w->give_back = NIL;
 	if (!mk_work_step(w, mk_do_find_space, what) || w->give_back == NIL ||
-		!mk_is_settled(w))
+		!mk_wait_until_gone(w))
 		return;
 	do
 		(void) mk_work_step(w, mk_do_give_back, what);
@@ -602,7 +602,7 @@ mk_maintain_topic(MkTopicWork *w)
 void
 mk_maintenance_topics(const MkSteps *steps)
 {
-	MkTopicWork w = {.steps = steps, .settle_tries = MK_SETTLE_TRIES};
+	MkTopicWork w = {.steps = steps, .gone_tries = MK_GONE_TRIES};
 	ListCell *lc;
 
 	foreach (lc,
@@ -619,7 +619,7 @@ mk_maintain_partitions(const MkSteps *steps, MkTopic *topic,
 					   void (*maintain)(MkTopicWork *w))
 {
 	MkTopicWork w = {.steps = steps,
-					 .settle_tries = MK_SETTLE_TRIES,
+					 .gone_tries = MK_GONE_TRIES,
 					 .topic = topic,
 					 .topic_id = topic->topic_id};
 

@@ -60,7 +60,7 @@ static const MkRelation mk_sequences[] = {
 	MK_REL_TOPIC_ID_SEQ, MK_REL_GROUP_NO_SEQ, MK_REL_MEMBER_NO_SEQ,
 	MK_REL_PRODUCER_ID_SEQ, MK_REL_CONSUMER_NO_SEQ};
 
-/* mk_relation_reading() when mk_number_note_use() last looked, 0 if never. */
+/* mk_relation_reading() when mk_number_catch_up() last looked, 0 if never. */
 static uint64 mk_checked = 0;
 
 /* The last number that a sequence returned, 0 if there is none. */
@@ -188,7 +188,7 @@ mk_number_is_unset(void)
 }
 
 void
-mk_number_note_use(void)
+mk_number_catch_up(void)
 {
 	uint64 reading = mk_relation_reading();
 

@@ -19,7 +19,7 @@ extern int32 mk_number_next(MkRelation sequence);
  * Must be called before a transaction writes for a user; usually looks once in
  * a session.
  */
-extern void mk_number_note_use(void);
+extern void mk_number_catch_up(void);
 
 /*
  * Whether rows have numbers although no sequence was ever used.  This is true

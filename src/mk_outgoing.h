@@ -21,7 +21,7 @@ typedef struct MkPartitionSends
 	int32 topic_id; /* as when it was first sent to */
 	int32 partition;
 
-	/* append() took the sequencing lock in this level, and this base */
+	/* append() took the sequencing lock at this nesting level, and found this tail */
 	int append_level; /* 0: it did not */
 	MkTail append_tail;
 

@@ -406,7 +406,7 @@ typedef struct MkClean
 	bool locked;
 } MkClean;
 
-/* Keeps others from sending; once. */
+/* Locks the producer, on the first call only. */
 static void
 mk_clean_lock(MkClean *c)
 {

@@ -340,7 +340,7 @@ mk_producer_rows_back(int32 producer_id, int32 topic_id, int32 partition,
 		if (mk_producer_rows_last_offset(row) < tail)
 			continue;
 		if (remove)
-			(void) mk_rows_discard(&rows, tuple);
+			(void) mk_rows_try_delete(&rows, tuple);
 		if (found)
 		{
 			row->last_sequence -=
@@ -419,8 +419,8 @@ mk_producer_rows_clean(int32 producer_id, int32 topic_id, int32 partition,
 
 	if (known == 0)
 	{
-		mk_rows_discard_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
-							lengthof(keys), keys);
+		mk_rows_try_delete_all(MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY,
+							   lengthof(keys), keys);
 		return;
 	}
 	if (!mk_producer_rows_last(producer_id, topic_id, partition, NULL, &newest))

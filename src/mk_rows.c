@@ -380,7 +380,7 @@ mk_rows_delete(MkRelation which, ItemPointer tid)
 
 /* Removes a row; false if another transaction has removed it, or is at it. */
 static bool
-mk_rows_try_delete(Relation rel, ItemPointer tid, bool wait)
+mk_rows_try_delete_at(Relation rel, ItemPointer tid, bool wait)
 {
 	TM_FailureData failure;
 	TM_Result result =
@@ -396,15 +396,15 @@ mk_rows_try_delete(Relation rel, ItemPointer tid, bool wait)
 }
 
 bool
-mk_rows_discard(MkRows *rows, HeapTuple tuple)
+mk_rows_try_delete(MkRows *rows, HeapTuple tuple)
 {
 	mk_rows_lock(rows);
-	return mk_rows_try_delete(rows->rel, &tuple->t_self, false);
+	return mk_rows_try_delete_at(rows->rel, &tuple->t_self, false);
 }
 
 void
-mk_rows_discard_all(MkRelation which, MkRelation index, int nkeys,
-					const int32 *values)
+mk_rows_try_delete_all(MkRelation which, MkRelation index, int nkeys,
+					   const int32 *values)
 {
 	MkRows rows;
 	HeapTuple tuple;
@@ -413,7 +413,7 @@ mk_rows_discard_all(MkRelation which, MkRelation index, int nkeys,
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		(void) mk_rows_discard(&rows, tuple);
+		(void) mk_rows_try_delete(&rows, tuple);
 	}
 	mk_rows_end(&rows);
 }
@@ -442,7 +442,7 @@ mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
 			if (!TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
 									   oldest))
 				break;
-			if (mk_rows_try_delete(rows.rel, &before, false))
+			if (mk_rows_try_delete_at(rows.rel, &before, false))
 				removed++;
 		}
 		if (needed != NULL && needed(&rows, tuple, arg))
@@ -466,7 +466,7 @@ mk_rows_delete_all(MkRelation which, MkRelation index, int nkeys,
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		(void) mk_rows_try_delete(rel, &tuple->t_self, true);
+		(void) mk_rows_try_delete_at(rel, &tuple->t_self, true);
 	}
 	mk_rows_end(&rows);
 	table_close(rel, NoLock);

@@ -136,11 +136,11 @@ extern void mk_rows_delete(MkRelation which, ItemPointer tid);
  * locking it: never waits.  Returns whether it did.  For rows that are no
  * longer needed, in tables without updates of rows.
  */
-extern bool mk_rows_discard(MkRows *rows, HeapTuple tuple);
+extern bool mk_rows_try_delete(MkRows *rows, HeapTuple tuple);
 
 /* The same for all rows that mk_rows_begin() finds. */
-extern void mk_rows_discard_all(MkRelation which, MkRelation index, int nkeys,
-								const int32 *values);
+extern void mk_rows_try_delete_all(MkRelation which, MkRelation index,
+								   int nkeys, const int32 *values);
 
 /*
  * Removes old rows of a table in which each row supersedes the one before it

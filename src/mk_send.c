@@ -119,8 +119,8 @@ mk_send_next_offset(MkTopic *topic, int32 partition)
 
 	/*
 	 * A lock that was taken in a subtransaction went with it; and so long as
-	 * it is held the base holds, also when a transaction that was still
-	 * committing fails.
+	 * it is held, the tail that was found then holds, also when a transaction
+	 * that was still committing fails.
 	 */
 	if (out->parts[part].append_level == 0)
 	{
@@ -148,7 +148,7 @@ mk_send_append(MkTopic *topic, int32 partition, const MkRecord *record,
 {
 	int64 offset;
 
-	/* first, since it may run what the owner wrote */
+	/* first, since it may run owner's code */
 	mk_send_check_record(topic, partition, record);
 	offset = mk_send_next_offset(topic, partition);
 	mk_outgoing_put(topic, partition, record, batch, sequence);
@@ -223,7 +223,7 @@ mk_send_is_same(const MkSequencedBatch *batch, int64 sequence,
 
 /*
  * Checks records again if their topic's contract has changed.  Holds no lock
- * that other sessions wait for, since it runs code of the topics' owners.
+ * that other sessions wait for, since it runs owner's code.
  */
 static void
 mk_send_recheck(MkOutgoing *out)

@@ -104,7 +104,7 @@ mk_topic_create(const char *name, MkTopicRow *options, bool if_not_exists)
 	int32 partitions = DatumGetInt32(options->values[MK_COLUMN_PARTITIONS - 1]);
 	MkTopic *topic;
 
-	mk_number_note_use();
+	mk_number_catch_up();
 	mk_topic_check_name(name);
 	if (mk_namespace_aclcheck(namespace, GetUserId(), ACL_CREATE) !=
 		ACLCHECK_OK)

@@ -135,7 +135,7 @@ mk_xact_begin_use(void)
 {
 	if (mk_pending.in_use)
 		return;
-	mk_number_note_use();
+	mk_number_catch_up();
 	mk_pending.in_use = true;
 }
 
