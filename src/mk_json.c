@@ -48,8 +48,8 @@ mk_json_problem(char *json, int sqlstate)
 	if (pg_parse_json(lex, &nothing) == JSON_SUCCESS)
 		return "It has a number that jsonb cannot hold.";
 	if (lex->token_start == NULL)
-		return "It is no JSON: it ends too early.";
-	return psprintf("It is no JSON from byte %d on.",
+		return "It is not JSON: it ends too early.";
+	return psprintf("It is not JSON from byte %d on.",
 					(int) (lex->token_start - json) + 1);
 }
 

@@ -181,6 +181,9 @@ mk_attach(const MkTopic *topic, Oid parent, Oid relid, const char *bounds)
  * Returns a table that is attached to a partition's table and is in the way of
  * a segment of these offsets, or InvalidOid.  A default partition always is in
  * the way: each ATTACH would lock it.
+ *
+ * PostgreSQL builds the partition descriptor again for each new segment, which
+ * takes time linear in the number of segments.
  */
 static Oid
 mk_in_the_way(Oid parent, int64 from, int64 to)
