@@ -66,7 +66,7 @@ StaticAssertDecl((int) Natts_partition == MK_NATTS_PARTITION &&
 
 static HTAB *mk_topics = NULL; /* of MkTopic, by the OID of the table */
 static uint64 mk_generation = 1; /* see mk_catalog_generation */
-static uint64 mk_readings = 0; /* the last MkTopic.reading */
+static uint64 mk_load_count = 0; /* the last MkTopic.load_count */
 
 /* ---------------------------------------------------------------------------
  * Caches
@@ -220,7 +220,7 @@ mk_catalog_topic(Oid relid)
 		return NULL;
 	}
 
-	new.reading = ++mk_readings;
+	new.load_count = ++mk_load_count;
 	new.sticky = topic->sticky;
 	new.valid = mk_generation == generation;
 	*topic = new;

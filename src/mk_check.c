@@ -147,7 +147,7 @@ mk_check_segment(MkCheck *c, MkPartition *p, int64 segment, Snapshot snapshot)
 		return true;
 	while (settled && mk_scan_next(&s, ForwardScanDirection))
 	{
-		settled = mk_scan_is_settled(&s, snapshot);
+		settled = mk_scan_is_visible(&s, snapshot);
 		if (settled && (s.offset >= c->next || s.offset < from))
 			mk_check_row(c, &s, from, from + c->topic->segment_records);
 	}

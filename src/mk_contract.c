@@ -62,7 +62,7 @@ typedef struct MkTerms
 typedef struct MkKnownTerms
 {
 	Oid relid; /* hash key: the topic's table */
-	uint64 reading; /* of the topic, see MkTopic */
+	uint64 load_count; /* of the topic, see MkTopic */
 	uint64 version;
 	MemoryContext context; /* NULL if nothing has been read */
 	MkTerms *terms;
@@ -187,7 +187,7 @@ mk_terms_now(const MkTopic *topic)
 	MemoryContext context;
 	MemoryContext old;
 	MkTerms *terms;
-	uint64 reading;
+	uint64 load_count;
 	bool found;
 
 	if (!topic->valid && mk_catalog_topic(topic->relid) == NULL)
@@ -197,20 +197,20 @@ mk_terms_now(const MkTopic *topic)
 	known = hash_search(mk_known_terms, &topic->relid, HASH_ENTER, &found);
 	if (!found)
 	{
-		known->reading = 0;
+		known->load_count = 0;
 		known->context = NULL;
 	}
-	if (likely(known->reading == topic->reading))
+	if (likely(known->load_count == topic->load_count))
 		return known;
 
 	/* counts as read if the reading succeeds and the topic does not change */
-	reading = topic->reading;
+	load_count = topic->load_count;
 	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka terms",
 									ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(context);
 	terms = mk_terms_read(topic);
 	MemoryContextSwitchTo(old);
-	known->reading = reading;
+	known->load_count = load_count;
 	if (known->context != NULL && mk_terms_equal(terms, known->terms))
 	{
 		MemoryContextDelete(context);

@@ -196,7 +196,7 @@ mk_end_walk_segment(const MkTopic *topic, int32 partition, MkPartition *p,
 		TransactionId xid;
 
 		w->end = Max(w->end, s.offset + 1);
-		if (!mk_scan_is_settled(&s, w->snapshot))
+		if (!mk_scan_is_visible(&s, w->snapshot))
 		{
 			w->undecided = s.offset;
 			continue;

@@ -370,7 +370,7 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 				mk_partition_refresh(topic, partition, p);
 				*passed = p->log_start > next;
 			}
-			done = *passed || !mk_scan_is_settled(&s, snapshot);
+			done = *passed || !mk_scan_is_visible(&s, snapshot);
 			if (done)
 				break;
 			mk_scan_record(&s, &r);

@@ -60,7 +60,7 @@ static const MkRelation mk_sequences[] = {
 	MK_REL_TOPIC_ID_SEQ, MK_REL_GROUP_NO_SEQ, MK_REL_MEMBER_NO_SEQ,
 	MK_REL_PRODUCER_ID_SEQ, MK_REL_CONSUMER_NO_SEQ};
 
-/* mk_relation_reading() when mk_number_catch_up() last looked, 0 if never. */
+/* mk_relation_load_count() when mk_number_catch_up() last looked, 0 if never. */
 static uint64 mk_checked = 0;
 
 /* The last number that a sequence returned, 0 if there is none. */
@@ -190,9 +190,9 @@ mk_number_is_unset(void)
 void
 mk_number_catch_up(void)
 {
-	uint64 reading = mk_relation_reading();
+	uint64 load_count = mk_relation_load_count();
 
-	if (likely(mk_checked == reading))
+	if (likely(mk_checked == load_count))
 		return;
 	/* usually one look: the sequence of topics is in use */
 	if (mk_number_last(MK_REL_TOPIC_ID_SEQ) == 0 && mk_number_is_unset())
@@ -207,5 +207,5 @@ mk_number_catch_up(void)
 				mk_number_set_last(sequence, greatest);
 			mk_lock_numbers_release(sequence);
 		}
-	mk_checked = reading;
+	mk_checked = load_count;
 }

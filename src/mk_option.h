@@ -96,7 +96,7 @@ typedef struct MkTopic
 	bool has_contract; /* see mk_contract.h */
 	NameData name;
 
-	uint64 reading; /* changes whenever the topic is read again */
+	uint64 load_count; /* changes whenever the topic is read again */
 	uint32 sticky; /* the session's next sticky partition */
 	/* cached rights, their user and generation; see mk_topic_check_right */
 	Oid acl_user;

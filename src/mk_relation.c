@@ -88,7 +88,7 @@ static struct
 } mk_oids;
 
 static uint64 mk_invalidations = 0; /* all that this backend received */
-static uint64 mk_readings = 0; /* see mk_relation_reading */
+static uint64 mk_load_count = 0; /* see mk_relation_load_count */
 
 static void
 mk_relation_relcache_callback(Datum arg, Oid relid)
@@ -245,7 +245,7 @@ mk_relation_load(void)
 									   natts, mk_relations[i].natts));
 	}
 	mk_oids.subscribed = mk_relation_is_subscribed(mk_oids.relid[MK_REL_TOPIC]);
-	mk_readings++;
+	mk_load_count++;
 	/* if there was one meanwhile, the next call looks them up again */
 	mk_oids.valid = mk_invalidations == invalidations;
 }
@@ -259,11 +259,11 @@ mk_relation_oid(MkRelation which)
 }
 
 uint64
-mk_relation_reading(void)
+mk_relation_load_count(void)
 {
 	if (unlikely(!mk_oids.valid))
 		mk_relation_load();
-	return mk_readings;
+	return mk_load_count;
 }
 
 Oid

@@ -89,7 +89,7 @@ extern Oid mk_relation_data_namespace(void);
  * A number that changes whenever the relations are looked up again, such as
  * after an invalidation; never 0.
  */
-extern uint64 mk_relation_reading(void);
+extern uint64 mk_relation_load_count(void);
 
 /*
  * Whether a subscription writes the tables, as copies of another server's.  The

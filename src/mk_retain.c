@@ -22,7 +22,7 @@
 /* The most rows that one step removes. */
 #define MK_TRIM_ROWS 20000
 
-/* Up to this many rows are removed even if their table will be dropped. */
+/* Up to this many rows are deleted singly, even if their segment is to go. */
 #define MK_TRIM_FEW 1000
 
 /* The first offset of the newest segments that have retention_bytes in all. */

@@ -132,7 +132,7 @@ mk_rows_update(MkRelation which, ItemPointer tid, Datum *values, bool *nulls);
 extern void mk_rows_delete(MkRelation which, ItemPointer tid);
 
 /*
- * Removes the current row of a scan, unless another transaction is removing or
+ * Removes the current row of a scan, unless another transaction is modifying or
  * locking it: never waits.  Returns whether it did.  For rows that are no
  * longer needed, in tables without updates of rows.
  */

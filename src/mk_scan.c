@@ -58,7 +58,7 @@ mk_scan_column(MkScan *s, AttrNumber attno)
 }
 
 bool
-mk_scan_is_settled(MkScan *s, Snapshot snapshot)
+mk_scan_is_visible(MkScan *s, Snapshot snapshot)
 {
 	return !TransactionIdIsValid(s->undecided) &&
 		table_tuple_satisfies_snapshot(s->segment.rel, s->slot, snapshot);

@@ -58,7 +58,7 @@ extern Datum mk_scan_nullable(MkScan *s, AttrNumber attno, bool *isnull);
 extern Datum mk_scan_column(MkScan *s, AttrNumber attno);
 
 /* Whether the current row is decided and visible to the snapshot. */
-extern bool mk_scan_is_settled(MkScan *s, Snapshot snapshot);
+extern bool mk_scan_is_visible(MkScan *s, Snapshot snapshot);
 
 /*
  * Sets *record to the current row; its values live until the scan moves on.

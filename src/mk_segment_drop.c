@@ -127,7 +127,7 @@ mk_try_lock(const Oid *relids, int n)
 	return false;
 }
 
-/* The locks of dependent objects, such as views, must be free soon too. */
+/* Locks on dependents, such as views, must also be granted quickly. */
 #define MK_DDL_LOCK_TIMEOUT "10ms"
 
 static bool

@@ -65,7 +65,7 @@ mk_topic_find(const char *name)
 	topic = mk_catalog_topic(relid);
 	if (topic == NULL)
 	{
-		/* another session may be dropping or recreating it: wait for its end */
+		/* another session may be dropping or recreating it: wait for that */
 		LockRelationOid(relid, AccessShareLock);
 		UnlockRelationOid(relid, AccessShareLock);
 		if (relid != get_relname_relid(name, mk_relation_topics_namespace()))

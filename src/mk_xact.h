@@ -5,7 +5,7 @@
  * A function that an application calls only defers what it is asked to do.
  * When the transaction commits, everything that was not rolled back is done in
  * three passes: all locks are taken and everything is checked, all is written,
- * and the locks that others wait for are let go.  Two kinds of things take
+ * and the locks that others wait for are released.  Two kinds of things take
  * part:
  *
  * - Deferred actions: one about each thing (a group, a member, a producer), of
