@@ -324,8 +324,7 @@ mk_look(MkLook *look, Snapshot snapshot)
 	mk_undone_end();
 }
 
-/* A variable, and exported, for a test of being woken: see test/modules/late.c */
-PGDLLEXPORT int mk_poll_look_ms = MK_WOKEN_SLEEP_MS;
+int mk_poll_look_ms = MK_WOKEN_SLEEP_MS;
 
 bool
 mk_poll_sleep(int *round, TimestampTz until)

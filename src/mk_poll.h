@@ -48,4 +48,10 @@ extern void mk_poll_stop(void);
  */
 extern bool mk_poll_sleep(int *round, TimestampTz until);
 
+/*
+ * How long a session sleeps that is woken, in milliseconds.  A variable, and
+ * exported, for a test of being woken: see test/modules/late.c.
+ */
+extern PGDLLEXPORT int mk_poll_look_ms;
+
 #endif /* MK_POLL_H */
