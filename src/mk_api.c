@@ -147,20 +147,13 @@ mk_api_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 }
 
 void
-mk_api_connect_procedure(FunctionCallInfo fcinfo, const char *procedure)
+mk_api_connect_procedure(FunctionCallInfo fcinfo)
 {
 	bool atomic = fcinfo->context == NULL ||
 		!IsA(fcinfo->context, CallContext) ||
 		((CallContext *) fcinfo->context)->atomic;
 
-	if (atomic || IsSubTransaction())
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
-				 errmsg("cannot execute %s in a transaction block", procedure),
-				 errdetail("The procedure commits. A function, or a PL/pgSQL "
-						   "block with EXCEPTION, does not allow this either."),
-				 errhint("Call it outside of a transaction block.")));
-	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_connect_ext(atomic ? 0 : SPI_OPT_NONATOMIC);
 }
 
 bool

@@ -60,12 +60,11 @@ mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);
 extern Datum mk_api_row(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
 /*
- * Connects a procedure to SPI, so that it can commit; 2D000 where it cannot.  A
- * commit frees all memory that the procedure has not allocated in a context of
- * its own.
+ * Connects a procedure to SPI, so that it can commit where that is allowed: see
+ * mk_step_commit.  A commit frees all memory that the procedure has not allocated
+ * in a context of its own.
  */
-extern void
-mk_api_connect_procedure(FunctionCallInfo fcinfo, const char *procedure);
+extern void mk_api_connect_procedure(FunctionCallInfo fcinfo);
 
 /*
  * For mk_try: whether an error means that a topic cannot be read (it was

@@ -154,7 +154,7 @@ static void
 mk_begin_procedure(FunctionCallInfo fcinfo, const char *name)
 {
 	mk_api_enter_writer(name);
-	mk_api_connect_procedure(fcinfo, name);
+	mk_api_connect_procedure(fcinfo);
 }
 
 PG_FUNCTION_INFO_V1(minikafka_maintain);

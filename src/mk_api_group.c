@@ -23,6 +23,7 @@
 #include "mk_member.h"
 #include "mk_poll.h"
 #include "mk_progress.h"
+#include "mk_step.h"
 #include "mk_topic.h"
 #include "mk_topic_admin.h"
 #include "mk_try.h"
@@ -650,7 +651,7 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 	bool ready;
 
 	mk_api_enter_writer("wait_for_records()");
-	mk_api_connect_procedure(fcinfo, "wait_for_records()");
+	mk_api_connect_procedure(fcinfo);
 	group_id = mk_group_id(fcinfo);
 	member_id = mk_member_id(fcinfo);
 	until = GetCurrentTimestamp() + mk_api_interval(fcinfo, 2, "max_wait", 0);
@@ -661,7 +662,7 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 			PushActiveSnapshot(GetTransactionSnapshot());
 			ready = mk_poll_is_ready(group_id, member_id);
 			PopActiveSnapshot();
-			SPI_commit();
+			mk_step_commit();
 		} while (!ready && mk_poll_sleep(&round, until));
 	}
 	PG_FINALLY();

@@ -30,6 +30,20 @@ typedef struct MkStepCall
 	void *arg;
 } MkStepCall;
 
+/* PostgreSQL's own error does not tell what to do. */
+void
+mk_step_commit(void)
+{
+	if (!SPI_inside_nonatomic_context() || IsSubTransaction())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+				 errmsg("procedure cannot commit in a transaction block"),
+				 errdetail("A function, or a PL/pgSQL block with EXCEPTION, "
+						   "does not allow this either."),
+				 errhint("Call it outside of a transaction block.")));
+	SPI_commit();
+}
+
 void
 mk_step_begin(MkSteps *steps, bool is_pass,
 			  void (*report)(const char *activity))
@@ -38,7 +52,7 @@ mk_step_begin(MkSteps *steps, bool is_pass,
 	steps->report = report;
 	steps->context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka maintenance", ALLOCSET_DEFAULT_SIZES);
-	SPI_commit();
+	mk_step_commit();
 }
 
 void

@@ -16,6 +16,12 @@ typedef struct MkSteps
 } MkSteps;
 
 /*
+ * Commits the transaction of a procedure, which is connected to SPI.  2D000 if
+ * it was called where it cannot commit.
+ */
+extern void mk_step_commit(void);
+
+/*
  * Prepares for steps: ends the current transaction, whose snapshot and isolation
  * level do not suit them.  The caller is connected to SPI and may commit
  * (SPI_OPT_NONATOMIC), and holds no snapshot and no lock that it still needs.
