@@ -61,7 +61,7 @@ SELECT minikafka.send('t', value => format('%s-%s:%s', :round, :client_id, :n),
 			ORDER BY state = 'active' DESC, random() LIMIT 1});
 		kill 'KILL', $pid;
 		$load->{run}->finish;
-		$node->poll_query_until('postgres', 'SELECT true') or die;
+		wait_until_up($node);
 	}
 	else
 	{

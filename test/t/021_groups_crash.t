@@ -80,7 +80,7 @@ for my $round (1 .. 4)
 			ORDER BY query LIKE 'COMMIT%' DESC, state = 'active' DESC LIMIT 1});
 		kill 'KILL', $pid;
 		$load->{run}->finish;
-		$node->poll_query_until('postgres', 'SELECT true') or die;
+		wait_until_up($node);
 	}
 	elsif ($kind eq 'postmaster')
 	{

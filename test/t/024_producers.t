@@ -192,7 +192,7 @@ for my $way ('session', 'session', 'server', 'backend')
 		kill 'KILL', $pid;
 	}
 	$producer->{run}->finish;
-	$node->poll_query_until('postgres', 'SELECT true') or die;
+	wait_until_up($node);
 	is( sql(q{SELECT last_sequence + 1 = end_offset AND last_offset = last_sequence
 			FROM minikafka.producer_state('r'), minikafka.offsets('restarts', 0)}),
 		't', "$way ended: the state is that of the records");

@@ -999,7 +999,7 @@ check_slots('statement_timeout');
 	kill 'KILL', $pid{ $clients[0] };
 	ok(wait_gone($pid{$_}), 'kill -9 of one: all have gone') for @clients;
 	eval { $_->quit } for @clients, $control;
-	$small->poll_query_until('postgres', 'SELECT true') or die;
+	wait_until_up($small);
 	$control = client($small);
 	check_slots('kill -9 of one');
 	check_wait('kill -9 of one');

@@ -13,7 +13,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
-  new_node new_standby wait_standby new_pooler
+  new_node wait_until_up new_standby wait_standby new_pooler
   start_in start_psql start_scripts start_pgbench finish_ok
   new_session ask state_after at start_query finish_query
   install_reader start_reader finish_reader finish_load
@@ -23,6 +23,22 @@ our @EXPORT = qw(
 
 # After how many seconds something hangs; "make prove" sets it.
 our $TIMEOUT = $PostgreSQL::Test::Utils::timeout_default;
+
+# wait_until_up(NODE): after a backend was killed.  Not by psql: one that is
+# refused ends before it reads its input, which fails the test that writes it.
+sub wait_until_up
+{
+	my ($node) = @_;
+
+	for (1 .. 10 * $TIMEOUT)
+	{
+		return
+		  if system('pg_isready', '-q', '-h', $node->host, '-p', $node->port)
+		  == 0;
+		usleep(100_000);
+	}
+	die 'the server does not come up';
+}
 
 # new_node(NAME, LINE ...): a running server with the extension, and these
 # lines in its postgresql.conf.  Commits wait for no standby unless asked to.
