@@ -82,7 +82,7 @@ SELECT partition, log_start_offset, end_offset, committed_offset, lag
 FROM minikafka.lag('g');
 SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relacl,
 	c.relispartition, c.reloptions, pg_get_expr(c.relpartbound, c.oid),
-	(SELECT string_agg(t.tgname, ',') FROM pg_trigger t
+	(SELECT string_agg(t.tgname, ',' ORDER BY t.tgname) FROM pg_trigger t
 		WHERE t.tgrelid = c.oid AND t.tgenabled = 'O')
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname IN ('minikafka_topics', 'minikafka_data') AND relkind <> 'i'
