@@ -95,12 +95,17 @@ mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
 	Oid user = GetUserId();
 	uint64 generation = mk_catalog_generation();
 	AclMode found;
+	bool gone = false;
 	int rls;
 
 	if (likely(topic->acl_user == user && topic->acl_generation == generation &&
 			   (topic->acl_mode & mode) != 0))
 		return;
 
+	/* another session may have dropped the table just now */
+	(void) pg_class_aclcheck_ext(topic->relid, user, mode, &gone);
+	if (gone)
+		mk_topic_not_found(NameStr(topic->name));
 	found = pg_class_aclmask(topic->relid, user, mode, ACLMASK_ANY);
 	if (found == 0)
 	{
