@@ -40,7 +40,8 @@ enum
 	Anum_group_halved,
 	Anum_group_halved_at,
 	Anum_group_halved_for,
-	Natts_group = Anum_group_halved_for
+	Anum_group_kind,
+	Natts_group = Anum_group_kind
 };
 StaticAssertDecl(Natts_group == MK_NATTS_GROUP, "all columns are listed");
 
@@ -108,6 +109,17 @@ mk_assignor_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 	return assignor;
 }
 
+static MkGroupKind
+mk_kind_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
+{
+	char *name = mk_rows_text(rows, tuple, attno);
+	MkGroupKind kind = MK_GROUP_CONSUMER;
+
+	if (!mk_group_setting_find_kind(name, &kind))
+		mk_unknown_name(name);
+	return kind;
+}
+
 static MkProtocol
 mk_protocol_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
 {
@@ -166,6 +178,7 @@ mk_group_read(const MkRows *rows, HeapTuple tuple, MkGroup *g)
 	g->halved_at =
 		mk_rows_time_or(rows, tuple, Anum_group_halved_at, DT_NOBEGIN);
 	g->halved_for = mk_rows_interval_or(rows, tuple, Anum_group_halved_for, 0);
+	g->kind = mk_kind_column(rows, tuple, Anum_group_kind);
 	g->tid = tuple->t_self;
 }
 
@@ -471,6 +484,8 @@ mk_group_rows_put_group(MkGroup *g)
 	values[Anum_group_halved_at - 1] = TimestampTzGetDatum(g->halved_at);
 	values[Anum_group_halved_for - 1] =
 		IntervalPGetDatum(mk_clock_make_interval(g->halved_for));
+	values[Anum_group_kind - 1] =
+		CStringGetTextDatum(mk_group_setting_kind(g->kind));
 	mk_row_put(MK_REL_GROUP, &g->tid, values, nulls);
 }
 

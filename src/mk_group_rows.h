@@ -61,10 +61,31 @@ typedef struct MkGroupTopic
 	MkTopic *topic; /* for mk_membership_topic */
 } MkGroupTopic;
 
+/* The settings of a share group */
+typedef struct MkShareSettings
+{
+	MkShareOrdering ordering;
+	int32 max_deliveries;
+	int64 backoff; /* microseconds, as is the next */
+	int64 max_backoff;
+	int32 dead_letter_topic_id; /* 0: none */
+	MkReset reset;
+	int32 max_in_flight;
+	MkSharePriority priority;
+	MkExhausted on_exhausted;
+	int32 dead_letter_limit; /* in an hour; -1: none */
+	bool paused;
+	char *paused_why; /* NULL: not told */
+	int32 epoch; /* grows with each reset, and with each change of ordering */
+	int32 ordering_epoch; /* of the last change of ordering */
+} MkShareSettings;
+
 typedef struct MkGroup
 {
 	char *group_id;
 	int32 group_no;
+	MkGroupKind kind;
+	MkShareSettings *share; /* NULL for a consumer group */
 	NameData owner; /* a role's name */
 	int32 generation;
 	int64 version; /* grows with each change to any of the rows */
@@ -82,7 +103,7 @@ typedef struct MkGroup
 	int nassignments;
 	MkAssignment *assignments; /* by topic_id and partition */
 	int ntopics;
-	MkGroupTopic *topics; /* by topic_id */
+	MkGroupTopic *topics; /* by topic_id; of a share group, by priority */
 	ItemPointerData tid;
 
 	/* for mk_liveness.c: before that time nothing is due */

@@ -1,12 +1,42 @@
 /*
  * mk_group_setting.h
- *		Settings of groups and members that have names: the assignor, the
- *		protocol, what happens without an offset, and why a member was removed.
+ *		Settings of groups and members that have names, such as the assignor.
  */
 #ifndef MK_GROUP_SETTING_H
 #define MK_GROUP_SETTING_H
 
 #include "mk_assignor.h"
+
+/* What a group gives to those that use it: partitions, or records. */
+typedef enum MkGroupKind
+{
+	MK_GROUP_CONSUMER,
+	MK_GROUP_SHARE
+} MkGroupKind;
+
+/* Which records of a share group are handed out in order. */
+typedef enum MkShareOrdering
+{
+	MK_ORDERING_KEY, /* those of a key */
+	MK_ORDERING_NONE
+} MkShareOrdering;
+
+/* Which topic of a share group comes first. */
+typedef enum MkSharePriority
+{
+	MK_PRIORITY_FAIR, /* each in its turn */
+	MK_PRIORITY_STRICT /* in their order */
+} MkSharePriority;
+
+/* What becomes of a record of a share group whose last delivery has failed. */
+typedef enum MkExhausted
+{
+	MK_EXHAUSTED_DEFAULT, /* a dead letter if there is a topic; else block */
+	MK_EXHAUSTED_DEAD_LETTER,
+	MK_EXHAUSTED_DEAD_LETTER_KEY, /* with all later records of its key */
+	MK_EXHAUSTED_BLOCK, /* it waits for a person */
+	MK_EXHAUSTED_PAUSE /* the group does */
+} MkExhausted;
 
 /* How partitions move in a rebalance. */
 typedef enum MkProtocol
@@ -34,12 +64,23 @@ typedef enum MkRemoved
 } MkRemoved;
 
 /* The names, as in SQL and in the catalog. */
+extern const char *mk_group_setting_kind(MkGroupKind kind);
+extern const char *mk_group_setting_ordering(MkShareOrdering ordering);
+extern const char *mk_group_setting_priority(MkSharePriority priority);
+extern const char *mk_group_setting_exhausted(MkExhausted exhausted);
 extern const char *mk_group_setting_assignor(MkAssignor assignor);
 extern const char *mk_group_setting_protocol(MkProtocol protocol);
 extern const char *mk_group_setting_reset(MkReset reset);
 extern const char *mk_group_setting_removed(MkRemoved removed);
 
 /* The setting of that name; false if there is none. */
+extern bool mk_group_setting_find_kind(const char *name, MkGroupKind *kind);
+extern bool
+mk_group_setting_find_ordering(const char *name, MkShareOrdering *ordering);
+extern bool
+mk_group_setting_find_priority(const char *name, MkSharePriority *priority);
+extern bool
+mk_group_setting_find_exhausted(const char *name, MkExhausted *exhausted);
 extern bool
 mk_group_setting_find_assignor(const char *name, MkAssignor *assignor);
 extern bool

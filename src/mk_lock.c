@@ -347,6 +347,64 @@ mk_lock_producer(const char *name)
 	CurrentResourceOwner = owner;
 }
 
+/*
+ * The tag of a slot.  All slots of a server lie in the same space, so two may have
+ * the same tag; then one waits for the other for nothing.
+ */
+static LOCKTAG
+mk_share_slot_tag(int32 group_no, int32 topic_id, int32 partition, uint32 slot)
+{
+	const int32 numbers[4] = {group_no, topic_id, partition, (int32) slot};
+	uint64 hash = mk_hash(numbers, sizeof(numbers), 0);
+
+	return mk_tag(MK_LOCK_SHARE_SLOT, (uint32) (hash >> 32), (uint32) hash);
+}
+
+bool
+mk_lock_share_slot_try(int32 group_no, int32 topic_id, int32 partition,
+					   uint32 slot)
+{
+	LOCKTAG tag = mk_share_slot_tag(group_no, topic_id, partition, slot);
+	ResourceOwner owner = CurrentResourceOwner;
+	bool taken;
+
+	/* it outlives a cursor, but not a savepoint */
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	taken = mk_acquire_try(&tag, ExclusiveLock);
+	CurrentResourceOwner = owner;
+	return taken;
+}
+
+void
+mk_lock_share_slot_release(int32 group_no, int32 topic_id, int32 partition,
+						   uint32 slot)
+{
+	LOCKTAG tag = mk_share_slot_tag(group_no, topic_id, partition, slot);
+	ResourceOwner owner = CurrentResourceOwner;
+
+	CurrentResourceOwner = CurTransactionResourceOwner;
+	(void) LockRelease(&tag, ExclusiveLock, false);
+	CurrentResourceOwner = owner;
+}
+
+static LOCKTAG
+mk_share_checkpoint_tag(int32 group_no, int32 topic_id, int32 partition)
+{
+	const int32 numbers[3] = {group_no, topic_id, partition};
+	uint64 hash = mk_hash(numbers, sizeof(numbers), 0);
+
+	return mk_tag(MK_LOCK_SHARE_CHECKPOINT, (uint32) (hash >> 32),
+				  (uint32) hash);
+}
+
+bool
+mk_lock_share_checkpoint_try(int32 group_no, int32 topic_id, int32 partition)
+{
+	LOCKTAG tag = mk_share_checkpoint_tag(group_no, topic_id, partition);
+
+	return mk_acquire_try(&tag, ExclusiveLock);
+}
+
 bool
 mk_lock_cleaning(int32 topic_id, int32 partition, bool wait)
 {
@@ -480,6 +538,24 @@ bool
 mk_lock_cleaning_is_mine(int32 topic_id, int32 partition)
 {
 	return mk_is_mine(MK_LOCK_CLEANING, topic_id, partition, ExclusiveLock);
+}
+
+bool
+mk_lock_share_slot_is_mine(int32 group_no, int32 topic_id, int32 partition,
+						   uint32 slot)
+{
+	LOCKTAG tag = mk_share_slot_tag(group_no, topic_id, partition, slot);
+
+	return mk_lock_held_by_me(&tag, ExclusiveLock);
+}
+
+bool
+mk_lock_share_checkpoint_is_mine(int32 group_no, int32 topic_id,
+								 int32 partition)
+{
+	LOCKTAG tag = mk_share_checkpoint_tag(group_no, topic_id, partition);
+
+	return mk_lock_held_by_me(&tag, ExclusiveLock);
 }
 
 #endif /* USE_ASSERT_CHECKING */

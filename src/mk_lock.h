@@ -67,7 +67,11 @@ typedef enum MkLockKind
 	/* as 19786, for calls of a member other than poll() */
 	MK_LOCK_MEMBER_SEEN = 19789,
 	/* is taking a number from a sequence, for that moment */
-	MK_LOCK_NUMBERS = 19790
+	MK_LOCK_NUMBERS = 19790,
+	/* has records of a slot of a share group */
+	MK_LOCK_SHARE_SLOT = 19791,
+	/* is making a checkpoint of a share group in a partition */
+	MK_LOCK_SHARE_CHECKPOINT = 19792
 } MkLockKind;
 
 /*
@@ -182,6 +186,20 @@ extern void mk_lock_producer(const char *name);
 extern uint64 mk_lock_producer_tag(const char *name);
 
 /*
+ * "I have records of this slot of a share group", to the end of the transaction
+ * or of the savepoint: only tried, at the call.  A slot that the caller has
+ * already is taken once more, and must be released as often.
+ */
+extern bool mk_lock_share_slot_try(int32 group_no, int32 topic_id,
+								   int32 partition, uint32 slot);
+extern void mk_lock_share_slot_release(int32 group_no, int32 topic_id,
+									   int32 partition, uint32 slot);
+
+/* "I am making a checkpoint", to the end of the transaction: only tried. */
+extern bool
+mk_lock_share_checkpoint_try(int32 group_no, int32 topic_id, int32 partition);
+
+/*
  * How many locks the server's lock table has room for, at least; and the
  * max_locks_per_transaction that makes room for so many.
  */
@@ -213,6 +231,10 @@ extern bool mk_lock_group_partition_is_mine(const char *group_id,
 extern bool mk_lock_member_is_mine(int32 member_no);
 extern bool mk_lock_producer_is_mine(const char *name);
 extern bool mk_lock_cleaning_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_share_slot_is_mine(int32 group_no, int32 topic_id,
+									   int32 partition, uint32 slot);
+extern bool mk_lock_share_checkpoint_is_mine(int32 group_no, int32 topic_id,
+											 int32 partition);
 #endif
 
 #endif /* MK_LOCK_H */

@@ -75,6 +75,16 @@ static const struct
 	[MK_REL_INBOX] = {"inbox", MK_NATTS_INBOX},
 	[MK_REL_INBOX_PKEY] = {"inbox_pkey", 0},
 	[MK_REL_INBOX_ACCEPTED_IDX] = {"inbox_accepted_idx", 0},
+	[MK_REL_SHARE_GROUP] = {"share_group", MK_NATTS_SHARE_GROUP},
+	[MK_REL_SHARE_GROUP_PKEY] = {"share_group_pkey", 0},
+	[MK_REL_SHARE_TOPIC] = {"share_topic", MK_NATTS_SHARE_TOPIC},
+	[MK_REL_SHARE_TOPIC_PKEY] = {"share_topic_pkey", 0},
+	[MK_REL_SHARE_CHECKPOINT] = {"share_checkpoint", MK_NATTS_SHARE_CHECKPOINT},
+	[MK_REL_SHARE_CHECKPOINT_PKEY] = {"share_checkpoint_pkey", 0},
+	[MK_REL_SHARE_DONE] = {"share_done", MK_NATTS_SHARE_DONE},
+	[MK_REL_SHARE_DONE_PKEY] = {"share_done_pkey", 0},
+	[MK_REL_SHARE_DELIVERY] = {"share_delivery", MK_NATTS_SHARE_DELIVERY},
+	[MK_REL_SHARE_DELIVERY_PKEY] = {"share_delivery_pkey", 0},
 };
 
 /* The cache. */

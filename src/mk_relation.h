@@ -48,6 +48,16 @@ typedef enum MkRelation
 	MK_REL_INBOX,
 	MK_REL_INBOX_PKEY,
 	MK_REL_INBOX_ACCEPTED_IDX,
+	MK_REL_SHARE_GROUP,
+	MK_REL_SHARE_GROUP_PKEY,
+	MK_REL_SHARE_TOPIC,
+	MK_REL_SHARE_TOPIC_PKEY,
+	MK_REL_SHARE_CHECKPOINT,
+	MK_REL_SHARE_CHECKPOINT_PKEY,
+	MK_REL_SHARE_DONE,
+	MK_REL_SHARE_DONE_PKEY,
+	MK_REL_SHARE_DELIVERY,
+	MK_REL_SHARE_DELIVERY_PKEY,
 	MK_NUM_RELS
 } MkRelation;
 
@@ -55,21 +65,26 @@ typedef enum MkRelation
  * The number of columns of each table, as in sql/parts/10_catalog.sql.  The
  * library checks these numbers before it uses the tables.
  */
-#define MK_NATTS_TOPIC          14
-#define MK_NATTS_PARTITION      4
-#define MK_NATTS_SEGMENT        4
-#define MK_NATTS_COMPACTION     6
-#define MK_NATTS_SETTLED        2
-#define MK_NATTS_GROUP          12
-#define MK_NATTS_GRANT          2
-#define MK_NATTS_MEMBER         13
-#define MK_NATTS_ASSIGNMENT     7
-#define MK_NATTS_PROGRESS       14
-#define MK_NATTS_HEARTBEAT      3
-#define MK_NATTS_PRODUCER       5
-#define MK_NATTS_PRODUCED       8
-#define MK_NATTS_INBOX_CONSUMER 3
-#define MK_NATTS_INBOX          4
+#define MK_NATTS_TOPIC            14
+#define MK_NATTS_PARTITION        4
+#define MK_NATTS_SEGMENT          4
+#define MK_NATTS_COMPACTION       6
+#define MK_NATTS_SETTLED          2
+#define MK_NATTS_GROUP            13
+#define MK_NATTS_GRANT            2
+#define MK_NATTS_MEMBER           13
+#define MK_NATTS_ASSIGNMENT       7
+#define MK_NATTS_PROGRESS         14
+#define MK_NATTS_HEARTBEAT        3
+#define MK_NATTS_PRODUCER         5
+#define MK_NATTS_PRODUCED         8
+#define MK_NATTS_INBOX_CONSUMER   3
+#define MK_NATTS_INBOX            4
+#define MK_NATTS_SHARE_GROUP      15
+#define MK_NATTS_SHARE_TOPIC      3
+#define MK_NATTS_SHARE_CHECKPOINT 9
+#define MK_NATTS_SHARE_DONE       6
+#define MK_NATTS_SHARE_DELIVERY   13
 
 /* Must be called once, in _PG_init. */
 extern void mk_relation_init(void);

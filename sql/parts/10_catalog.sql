@@ -79,7 +79,8 @@ CREATE TABLE minikafka.consumer_group (
 	rebalanced_why text,
 	halved integer NOT NULL DEFAULT 0,
 	halved_at timestamptz,
-	halved_for interval
+	halved_for interval,
+	kind text NOT NULL DEFAULT 'consumer'
 );
 
 CREATE TABLE minikafka.group_grant (
@@ -231,7 +232,7 @@ COMMENT ON TABLE minikafka.settled_partition IS 'catalog: partitions whose log i
 COMMENT ON COLUMN minikafka.settled_partition.topic_id IS 'topic number';
 COMMENT ON COLUMN minikafka.settled_partition.partition IS 'partition number, from 0';
 
-COMMENT ON TABLE minikafka.consumer_group IS 'catalog: consumer groups, including deleted ones';
+COMMENT ON TABLE minikafka.consumer_group IS 'catalog: groups of both kinds, including deleted ones';
 COMMENT ON COLUMN minikafka.consumer_group.group_id IS 'group name';
 COMMENT ON COLUMN minikafka.consumer_group.group_no IS 'group number; a group that is created again gets a new one';
 COMMENT ON COLUMN minikafka.consumer_group.owner IS 'role that owns the group: the one that used it first, or to which it was given; empty if the group was deleted';
@@ -244,6 +245,7 @@ COMMENT ON COLUMN minikafka.consumer_group.rebalanced_why IS 'why the generation
 COMMENT ON COLUMN minikafka.consumer_group.halved IS 'how many times the number of records that a poll returns was halved because members were too slow';
 COMMENT ON COLUMN minikafka.consumer_group.halved_at IS 'when it was last halved';
 COMMENT ON COLUMN minikafka.consumer_group.halved_for IS 'time after which each halving is undone';
+COMMENT ON COLUMN minikafka.consumer_group.kind IS 'consumer or share';
 
 COMMENT ON TABLE minikafka.group_grant IS 'catalog: roles, other than its owner, that may use a group';
 COMMENT ON COLUMN minikafka.group_grant.group_no IS 'group number';

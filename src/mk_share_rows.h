@@ -1,0 +1,172 @@
+/*
+ * mk_share_rows.h
+ *		Rows of share groups: what is done, and deliveries that did not end well.
+ *
+ * All of it only grows.  The state of a partition begins at a checkpoint: below
+ * its "high" every record is done, except those that it lists.  Runs add what was
+ * done since.  A run is never removed while the start offset of the newest
+ * checkpoint that any snapshot of the database still needs is not above it.  So
+ * the newest checkpoint that a snapshot sees, and the runs from its start offset
+ * on, are everything, for as long as the snapshot is held.
+ *
+ * A reset begins a new era of a partition.  The rows of former eras mean nothing.
+ */
+#ifndef MK_SHARE_ROWS_H
+#define MK_SHARE_ROWS_H
+
+#include "datatype/timestamp.h"
+#include "utils/snapshot.h"
+
+#include "mk_rows.h"
+
+/* A partition of a share group, in an era. */
+typedef struct MkShareKey
+{
+	int32 group_no;
+	int32 topic_id;
+	int32 partition;
+	int32 era;
+} MkShareKey;
+
+/* ---------------------------------------------------------------------------
+ * Runs: offsets from "first" to "last", all of which are done
+ */
+
+typedef struct MkShareRun
+{
+	int64 first;
+	int64 last;
+	TransactionId xid; /* that wrote it; FrozenTransactionId if it is old */
+} MkShareRun;
+
+/* A scan of the committed runs that end at "from" or later, ascending. */
+typedef struct MkShareRuns
+{
+	MkRows rows;
+} MkShareRuns;
+
+extern void
+mk_share_runs_begin(MkShareRuns *runs, const MkShareKey *key, int64 from);
+extern bool mk_share_runs_next(MkShareRuns *runs, MkShareRun *run);
+extern void mk_share_runs_end(MkShareRuns *runs);
+
+/* The committed run that has this offset; false if there is none. */
+extern bool
+mk_share_run_find(const MkShareKey *key, int64 offset, MkShareRun *run);
+
+/* The caller holds the lock of the slot of each of the run's records. */
+extern void mk_share_run_put(const MkShareKey *key, int64 first, int64 last);
+
+/* ---------------------------------------------------------------------------
+ * Checkpoints
+ */
+
+/* A record that is not done, or was not when the checkpoint was made */
+typedef struct MkShareException
+{
+	int64 offset;
+	uint32 slot;
+} MkShareException;
+
+typedef struct MkShareCheckpoint
+{
+	int64 number; /* 0 if there is none: all is 0 then */
+	int32 era;
+	int64 high;
+	int nexceptions;
+	MkShareException *exceptions; /* by offset; palloc'd */
+} MkShareCheckpoint;
+
+/*
+ * The newest checkpoint that the snapshot sees (NULL: the newest of all), whatever
+ * its era.  False, with era and high 0, if there is none.
+ */
+extern bool
+mk_share_checkpoint_get(int32 group_no, int32 topic_id, int32 partition,
+						Snapshot snapshot, MkShareCheckpoint *checkpoint);
+
+/* The same without exceptions, which costs nothing for a long list. */
+extern bool
+mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,
+						 Snapshot snapshot, MkShareCheckpoint *checkpoint);
+
+/*
+ * Adds the checkpoint that comes after the one with checkpoint->number, and sets
+ * that.  The caller holds mk_lock_share_checkpoint, or the group's lock
+ * exclusively.
+ */
+extern void
+mk_share_checkpoint_put(int32 group_no, int32 topic_id, int32 partition,
+						MkShareCheckpoint *checkpoint);
+
+/* The start offset: all below it is done. */
+extern int64 mk_share_checkpoint_start(const MkShareCheckpoint *checkpoint);
+
+/* ---------------------------------------------------------------------------
+ * Deliveries.  A record that was accepted at the first try in a transaction has no
+ * row.
+ */
+
+typedef enum MkDeliveryState
+{
+	MK_DELIVERY_NONE, /* no row */
+	MK_DELIVERY_LOCKED, /* under an acquisition lock, to "until" */
+	MK_DELIVERY_RELEASED, /* available from "until" on; not counted */
+	MK_DELIVERY_FAILED, /* to be tried again from "until" on */
+	MK_DELIVERY_BLOCKED /* exhausted: waits for a person */
+} MkDeliveryState;
+
+typedef struct MkDelivery
+{
+	int64 offset;
+	int64 number; /* of the row; 0: none */
+	int64 acquisition; /* grows with each acquisition under a lock */
+	MkDeliveryState state;
+	int32 count; /* of deliveries; if locked, with the present one */
+	uint32 slot;
+	TimestampTz until; /* DT_NOBEGIN: at once */
+	TimestampTz at; /* when the row was made */
+	char *error; /* NULL: none; palloc'd */
+	TransactionId xid; /* that wrote the row */
+} MkDelivery;
+
+/*
+ * The newest committed row about a record; false, with all 0 but the offset, if
+ * there is none.
+ */
+extern bool
+mk_delivery_get(const MkShareKey *key, int64 offset, MkDelivery *delivery);
+
+/*
+ * Adds the row that comes after the one with delivery->number, and sets that.  The
+ * caller holds the lock of the record's slot.
+ */
+extern void mk_delivery_put(const MkShareKey *key, MkDelivery *delivery);
+
+/*
+ * Calls the sink with the newest row that the snapshot sees (NULL: of all) of each
+ * record from "from" on, ascending, until the sink returns false.
+ */
+typedef bool (*MkDeliverySink)(const MkDelivery *delivery, void *arg);
+extern void mk_delivery_scan(const MkShareKey *key, int64 from,
+							 Snapshot snapshot, MkDeliverySink sink, void *arg);
+
+/* ---------------------------------------------------------------------------
+ * Removing rows
+ */
+
+/* Removes all rows of a topic, or of a group. */
+extern void mk_share_rows_delete_topic(int32 topic_id);
+extern void mk_share_rows_delete_group(int32 group_no);
+
+/* The numbers of the share groups that have rows, ascending. */
+extern List *mk_share_rows_groups(void);
+
+/*
+ * Removes rows of a group that no snapshot needs: checkpoints before the newest
+ * that every snapshot sees, runs and deliveries below the start offset of that,
+ * and those of former eras.  True if it has reached a limit, so there may be more.
+ */
+extern bool mk_share_rows_clean(int32 group_no);
+
+#endif /* MK_SHARE_ROWS_H */
