@@ -13,7 +13,6 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -279,13 +278,7 @@ mk_producer_rows_put(int32 producer_id, int32 topic_id, int32 partition,
 {
 	Datum values[Natts_produced];
 	bool nulls[Natts_produced] = {0};
-	MemoryContext context;
-	MemoryContext old;
 
-	/* inserting allocates memory, and a transaction may have very many runs */
-	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka run",
-									ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
 	values[Anum_produced_producer_id - 1] = Int32GetDatum(producer_id);
 	values[Anum_produced_topic_id - 1] = Int32GetDatum(topic_id);
 	values[Anum_produced_partition - 1] = Int32GetDatum(partition);
@@ -296,8 +289,6 @@ mk_producer_rows_put(int32 producer_id, int32 topic_id, int32 partition,
 	values[Anum_produced_first_offset - 1] = Int64GetDatum(row->first_offset);
 	values[Anum_produced_at - 1] = TimestampTzGetDatum(row->at);
 	mk_rows_insert(MK_REL_PRODUCED, NULL, values, nulls);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
 }
 
 bool

@@ -32,6 +32,7 @@
 #include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -345,12 +346,20 @@ void
 mk_rows_insert(MkRelation which, ItemPointer tid, Datum *values, bool *nulls)
 {
 	Relation rel = mk_rows_open(which);
-	HeapTuple tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
+	HeapTuple tuple;
+	MemoryContext context;
+	MemoryContext old;
 
+	/* inserting allocates memory, and a transaction may have very many rows */
+	context = AllocSetContextCreate(CurrentMemoryContext, "minikafka row",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	tuple = heap_form_tuple(RelationGetDescr(rel), values, nulls);
 	CatalogTupleInsert(rel, tuple);
 	if (tid != NULL)
 		*tid = tuple->t_self;
-	heap_freetuple(tuple);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 	table_close(rel, NoLock);
 	CommandCounterIncrement();
 }

@@ -15,6 +15,7 @@
 #define MK_SHARE_ROWS_H
 
 #include "datatype/timestamp.h"
+#include "nodes/pg_list.h"
 #include "utils/snapshot.h"
 
 #include "mk_rows.h"
@@ -36,7 +37,7 @@ typedef struct MkShareRun
 {
 	int64 first;
 	int64 last;
-	TransactionId xid; /* that wrote it; FrozenTransactionId if it is old */
+	TransactionId xid; /* that wrote it, perhaps this one's; Frozen... if old */
 } MkShareRun;
 
 /* A scan of the committed runs that end at "from" or later, ascending. */
@@ -61,6 +62,9 @@ extern void mk_share_run_put(const MkShareKey *key, int64 first, int64 last);
  * Checkpoints
  */
 
+/* How many exceptions a checkpoint can have */
+#define MK_SHARE_MAX_EXCEPTIONS 20000
+
 /* A record that is not done, or was not when the checkpoint was made */
 typedef struct MkShareException
 {
@@ -74,7 +78,7 @@ typedef struct MkShareCheckpoint
 	int32 era;
 	int64 high;
 	int nexceptions;
-	MkShareException *exceptions; /* by offset; palloc'd */
+	MkShareException *exceptions; /* by offset; palloc'd, NULL if none */
 } MkShareCheckpoint;
 
 /*
@@ -85,22 +89,30 @@ extern bool
 mk_share_checkpoint_get(int32 group_no, int32 topic_id, int32 partition,
 						Snapshot snapshot, MkShareCheckpoint *checkpoint);
 
-/* The same without exceptions, which costs nothing for a long list. */
+/*
+ * The same without exceptions, as if there were none, which costs nothing for a
+ * long list.
+ */
 extern bool
 mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,
 						 Snapshot snapshot, MkShareCheckpoint *checkpoint);
 
 /*
  * Adds the checkpoint that comes after the one with checkpoint->number, and sets
- * that.  The caller holds mk_lock_share_checkpoint, or the group's lock
- * exclusively.
+ * that.  The caller holds the group's lock exclusively; or shared, and then
+ * mk_lock_share_checkpoint too.  It has read that number under the lock.
  */
 extern void
 mk_share_checkpoint_put(int32 group_no, int32 topic_id, int32 partition,
 						MkShareCheckpoint *checkpoint);
 
-/* The start offset: all below it is done. */
+/*
+ * The start offset: all below it is done.  And whether the checkpoint counts a
+ * record as done.
+ */
 extern int64 mk_share_checkpoint_start(const MkShareCheckpoint *checkpoint);
+extern bool
+mk_share_checkpoint_is_done(const MkShareCheckpoint *checkpoint, int64 offset);
 
 /* ---------------------------------------------------------------------------
  * Deliveries.  A record that was accepted at the first try in a transaction has no
@@ -131,21 +143,23 @@ typedef struct MkDelivery
 } MkDelivery;
 
 /*
- * The newest committed row about a record; false, with all 0 but the offset, if
- * there is none.
+ * The newest committed row about a record; false, with all 0 but the offset and
+ * "until" at once, if there is none.  Rows about records that are done may be
+ * gone: look first whether the record is done.
  */
 extern bool
 mk_delivery_get(const MkShareKey *key, int64 offset, MkDelivery *delivery);
 
 /*
- * Adds the row that comes after the one with delivery->number, and sets that.  The
- * caller holds the lock of the record's slot.
+ * Adds the row that comes after the one with delivery->number, and sets that and
+ * the time of the row.  The caller holds the lock of the record's slot.
  */
 extern void mk_delivery_put(const MkShareKey *key, MkDelivery *delivery);
 
 /*
  * Calls the sink with the newest row that the snapshot sees (NULL: of all) of each
- * record from "from" on, ascending, until the sink returns false.
+ * record from "from" on, ascending, until the sink returns false.  Some of these
+ * records may be done.  The row's error is freed after the call.
  */
 typedef bool (*MkDeliverySink)(const MkDelivery *delivery, void *arg);
 extern void mk_delivery_scan(const MkShareKey *key, int64 from,
@@ -159,14 +173,11 @@ extern void mk_delivery_scan(const MkShareKey *key, int64 from,
 extern void mk_share_rows_delete_topic(int32 topic_id);
 extern void mk_share_rows_delete_group(int32 group_no);
 
-/* The numbers of the share groups that have rows, ascending. */
-extern List *mk_share_rows_groups(void);
-
 /*
- * Removes rows of a group that no snapshot needs: checkpoints before the newest
- * that every snapshot sees, runs and deliveries below the start offset of that,
- * and those of former eras.  True if it has reached a limit, so there may be more.
+ * The numbers of the share groups that have rows, and of the topics in which a
+ * group has some, ascending.
  */
-extern bool mk_share_rows_clean(int32 group_no);
+extern List *mk_share_rows_groups(Snapshot snapshot);
+extern List *mk_share_rows_topics(int32 group_no, Snapshot snapshot);
 
 #endif /* MK_SHARE_ROWS_H */
