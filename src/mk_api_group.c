@@ -302,6 +302,7 @@ Datum
 minikafka_committed(PG_FUNCTION_ARGS)
 {
 	char *group_id;
+	MkGroup *group;
 	MkTopic *topic;
 	int32 partition;
 	int64 offset;
@@ -310,8 +311,10 @@ minikafka_committed(PG_FUNCTION_ARGS)
 	group_id = mk_group_id(fcinfo);
 	topic = mk_api_monitored_topic(fcinfo, 1);
 	partition = mk_api_partition(fcinfo, 2, topic);
-	offset = mk_consumer_committed(group_id, mk_group_find_monitored(group_id),
-								   topic, partition);
+	group = mk_group_find_monitored(group_id);
+	if (group != NULL)
+		mk_group_check_kind(group, MK_GROUP_CONSUMER);
+	offset = mk_consumer_committed(group_id, group, topic, partition);
 	if (offset < 0)
 		PG_RETURN_NULL();
 	PG_RETURN_INT64(offset);

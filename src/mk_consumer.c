@@ -352,6 +352,8 @@ mk_commit_plain(const MkCommit *c)
 	MkGroup *group = mk_group_find(c->group_id);
 	MkProgressAction *d;
 
+	if (group != NULL)
+		mk_group_check_kind(group, MK_GROUP_CONSUMER);
 	if (c->has_generation)
 		mk_group_check_generation(c->group_id, group, c->generation);
 	if (group != NULL && !mk_liveness_is_empty(group))

@@ -139,6 +139,30 @@ mk_group_not_found(const char *group_id)
 }
 
 void
+mk_group_is_other_kind(const char *group_id, MkGroupKind kind)
+{
+	bool share = kind == MK_GROUP_SHARE;
+
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL),
+			 errmsg("group \"%s\" is a %s group", group_id,
+					mk_group_setting_kind(kind)),
+			 share ? errdetail("A share group has no members and no committed "
+							   "offsets.")
+				   : 0,
+			 share ? errhint("minikafka.acquire() hands out its records.")
+				   : errhint("minikafka.create_share_group() creates a share "
+							 "group, under a name that no group has.")));
+}
+
+void
+mk_group_check_kind(const MkGroup *group, MkGroupKind kind)
+{
+	if (group->kind != kind)
+		mk_group_is_other_kind(group->group_id, group->kind);
+}
+
+void
 mk_group_not_empty(const char *group_id)
 {
 	ereport(ERROR,

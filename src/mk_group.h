@@ -34,15 +34,20 @@ extern void mk_group_check_right(const MkGroup *group, Oid user, bool own);
 /* Whether the use of the group is granted to the role of this name. */
 extern bool mk_group_is_granted(const MkGroup *group, const char *grantee);
 
+/* MK023 unless the group is of this kind. */
+extern void mk_group_check_kind(const MkGroup *group, MkGroupKind kind);
+
 /* MK022 for a generation that is not the group's. */
 extern void mk_group_check_generation(const char *group_id,
 									  const MkGroup *group, int32 generation);
 
 /*
- * Errors about a group: 42704; MK068; and MK022 for a transaction whose calls
- * relied on an assignment that holds no longer, with a sentence that tells which.
+ * Errors about a group: 42704; MK023 for a name that is that of a group of this
+ * kind; MK068; and MK022 for a transaction whose calls relied on an assignment
+ * that holds no longer, with a sentence that tells which.
  */
 extern void mk_group_not_found(const char *group_id);
+extern void mk_group_is_other_kind(const char *group_id, MkGroupKind kind);
 extern void mk_group_not_empty(const char *group_id);
 extern void mk_group_fence(const char *group_id, const char *detail);
 

@@ -29,6 +29,7 @@
 #include "mk_progress.h"
 #include "mk_rebalance.h"
 #include "mk_role.h"
+#include "mk_share_rows.h"
 #include "mk_wakeup.h"
 
 /* How long, and for how many members, it is remembered why they were removed. */
@@ -55,6 +56,17 @@ mk_group_change_lets_go(const MkGroupChange *change)
 {
 	return change->kind == MK_CHANGE_LET_GO ||
 		change->kind == MK_CHANGE_LET_GO_COMMITTED;
+}
+
+const MkGroupChange *
+mk_group_change_creation(List *changes)
+{
+	ListCell *lc;
+
+	foreach (lc, changes)
+		if (((const MkGroupChange *) lfirst(lc))->kind == MK_CHANGE_CREATE)
+			return lfirst(lc);
+	return NULL;
 }
 
 /* Whether this member has the partition and is to lose it. */
@@ -455,6 +467,7 @@ mk_update_make(MkUpdate *u, const MkGroupChange *change)
 		case MK_CHANGE_LET_GO_COMMITTED:
 			break;
 		case MK_CHANGE_JOIN:
+			mk_group_check_kind(u->group, MK_GROUP_CONSUMER);
 			mk_update_join(u, change->join);
 			break;
 		case MK_CHANGE_LEAVE:
@@ -473,6 +486,11 @@ mk_update_make(MkUpdate *u, const MkGroupChange *change)
 			namestrcpy(&u->group->owner, change->name);
 			u->changed = true;
 			break;
+		case MK_CHANGE_CREATE:
+			/* mk_group_use.c has made it */
+			mk_share_change_begin(u->group, change->share);
+			u->changed = true;
+			break;
 		case MK_CHANGE_DELETE:
 			mk_group_check_right(u->group, change->user, true);
 			for (int i = 0; i < u->group->nmembers; i++)
@@ -482,6 +500,7 @@ mk_update_make(MkUpdate *u, const MkGroupChange *change)
 			foreach (lc, mk_progress_topics(u->group->group_no, NULL))
 				mk_lock_topic_in_use(lfirst_int(lc));
 			mk_progress_delete_group(u->group->group_no);
+			mk_share_rows_delete_group(u->group->group_no);
 			mk_group_rows_delete(u->group);
 			return true;
 	}

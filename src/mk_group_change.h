@@ -5,7 +5,7 @@
 #ifndef MK_GROUP_CHANGE_H
 #define MK_GROUP_CHANGE_H
 
-#include "mk_membership.h"
+#include "mk_share_change.h"
 
 typedef enum MkGroupChangeKind
 {
@@ -18,6 +18,7 @@ typedef enum MkGroupChangeKind
 	MK_CHANGE_GRANT,
 	MK_CHANGE_REVOKE,
 	MK_CHANGE_OWNER,
+	MK_CHANGE_CREATE, /* of a share group */
 	MK_CHANGE_DELETE
 } MkGroupChangeKind;
 
@@ -47,6 +48,7 @@ typedef struct MkGroupChange
 	const char *name; /* of a member or a role */
 	Oid user; /* that made the call */
 	const MkJoin *join;
+	const MkShareChange *share;
 } MkGroupChange;
 
 /* A partition */
@@ -67,6 +69,9 @@ typedef struct MkGroupChanges
 
 /* Whether a change lets go of partitions. */
 extern bool mk_group_change_lets_go(const MkGroupChange *change);
+
+/* The one that creates the group, NULL if none does. */
+extern const MkGroupChange *mk_group_change_creation(List *changes);
 
 /* Whether any of the changes changes the group, as it is in memory. */
 extern bool mk_group_change_is_any(const MkGroup *group, List *changes);

@@ -358,6 +358,21 @@ mk_group_find_topics(MkGroup *g)
 	}
 }
 
+/* Reads what a share group has in place of members and assignments. */
+static void
+mk_group_read_share(MkGroup *g, Snapshot snapshot)
+{
+	List *topic_ids = mk_share_settings_topics(g->group_no, snapshot);
+	ListCell *lc;
+
+	g->share = mk_share_settings_get(g->group_no, snapshot);
+	if (g->share == NULL)
+		elog(ERROR, "share group \"%s\" has no settings", g->group_id);
+	g->topics = palloc0(Max(list_length(topic_ids), 1) * sizeof(MkGroupTopic));
+	foreach (lc, topic_ids)
+		g->topics[g->ntopics++].topic_id = lfirst_int(lc);
+}
+
 MkGroup *
 mk_group_rows_get_whole(const char *group_id, bool *own)
 {
@@ -374,9 +389,14 @@ mk_group_rows_get_whole(const char *group_id, bool *own)
 		g->group_id = pstrdup(group_id);
 		g->next_check = DT_NOBEGIN;
 		mk_group_rows_get_grantees(g, snapshot);
-		mk_group_read_members(g, snapshot);
-		mk_group_read_assignments(g, snapshot);
-		mk_group_find_topics(g);
+		if (g->kind == MK_GROUP_SHARE)
+			mk_group_read_share(g, snapshot);
+		else
+		{
+			mk_group_read_members(g, snapshot);
+			mk_group_read_assignments(g, snapshot);
+			mk_group_find_topics(g);
+		}
 	}
 	PopActiveSnapshot();
 	return g;
@@ -489,8 +509,9 @@ mk_group_rows_put_group(MkGroup *g)
 	mk_row_put(MK_REL_GROUP, &g->tid, values, nulls);
 }
 
-void
-mk_group_rows_make(const char *group_id, const char *owner)
+/* Makes the own row of a group; returns its number. */
+static int32
+mk_row_make(const char *group_id, const char *owner, MkGroupKind kind)
 {
 	MkGroup group;
 	bool own;
@@ -501,9 +522,41 @@ mk_group_rows_make(const char *group_id, const char *owner)
 	group.group_id = unconstify(char *, group_id);
 	group.group_no = mk_number_next(MK_REL_GROUP_NO_SEQ);
 	namestrcpy(&group.owner, owner);
+	group.kind = kind;
 	group.halved = 0;
 	group.halved_at = DT_NOBEGIN;
 	mk_group_rows_put_group(&group);
+	return group.group_no;
+}
+
+void
+mk_group_rows_make(const char *group_id, const char *owner)
+{
+	(void) mk_row_make(group_id, owner, MK_GROUP_CONSUMER);
+}
+
+void
+mk_group_rows_make_share(const char *group_id, const char *owner,
+						 const MkShareSettings *settings, List *topic_ids)
+{
+	int32 group_no = mk_row_make(group_id, owner, MK_GROUP_SHARE);
+
+	mk_share_settings_put(group_no, settings);
+	mk_share_settings_put_topics(group_no, topic_ids);
+}
+
+void
+mk_group_rows_put_share(const MkGroup *g)
+{
+	Assert(mk_lock_group_is_mine(g->group_id, true));
+	mk_share_settings_put(g->group_no, g->share);
+}
+
+void
+mk_group_rows_put_topics(const MkGroup *g, List *topic_ids)
+{
+	Assert(mk_lock_group_is_mine(g->group_id, true));
+	mk_share_settings_put_topics(g->group_no, topic_ids);
 }
 
 void
@@ -618,6 +671,7 @@ mk_group_rows_delete(MkGroup *g)
 	mk_rows_delete_all(MK_REL_MEMBER, MK_REL_MEMBER_PKEY, 1, &g->group_no);
 	mk_rows_delete_all(MK_REL_ASSIGNMENT, MK_REL_ASSIGNMENT_PKEY, 1,
 					   &g->group_no);
+	mk_share_settings_delete(g->group_no);
 	memset(&g->owner, 0, sizeof(g->owner));
 	g->has_settings = false;
 	g->rebalanced_why = NULL;

@@ -3,7 +3,8 @@
  *		The catalog's rows of groups: their settings, grants, members and
  *		assignments.
  *
- * mk_membership.h has what reads a whole group and keeps it.
+ * mk_membership.h has what reads a whole group and keeps it.  What only share
+ * groups have is in mk_share_settings.h.
  */
 #ifndef MK_GROUP_ROWS_H
 #define MK_GROUP_ROWS_H
@@ -15,6 +16,7 @@
 
 #include "mk_catalog.h"
 #include "mk_group_setting.h"
+#include "mk_share_settings.h"
 
 typedef struct MkMember
 {
@@ -60,25 +62,6 @@ typedef struct MkGroupTopic
 	int32 npartitions; /* that are assigned */
 	MkTopic *topic; /* for mk_membership_topic */
 } MkGroupTopic;
-
-/* The settings of a share group */
-typedef struct MkShareSettings
-{
-	MkShareOrdering ordering;
-	int32 max_deliveries;
-	int64 backoff; /* microseconds, as is the next */
-	int64 max_backoff;
-	int32 dead_letter_topic_id; /* 0: none */
-	MkReset reset;
-	int32 max_in_flight;
-	MkSharePriority priority;
-	MkExhausted on_exhausted;
-	int32 dead_letter_limit; /* in an hour; -1: none */
-	bool paused;
-	char *paused_why; /* NULL: not told */
-	int32 epoch; /* grows with each reset, and with each change of ordering */
-	int32 ordering_epoch; /* of the last change of ordering */
-} MkShareSettings;
 
 typedef struct MkGroup
 {
@@ -145,8 +128,18 @@ extern List *mk_group_rows_members(void);
 /* Also counts up the version, so it comes after all other changes. */
 extern void mk_group_rows_put_group(MkGroup *group);
 
-/* Makes a group that does not exist. */
+/*
+ * Makes a group that does not exist: a consumer group, or a share group with
+ * these settings and topics, whose numbers are in the order of their priority.
+ */
 extern void mk_group_rows_make(const char *group_id, const char *owner);
+extern void
+mk_group_rows_make_share(const char *group_id, const char *owner,
+						 const MkShareSettings *settings, List *topic_ids);
+
+/* Writes the settings of a share group, or the numbers of its topics. */
+extern void mk_group_rows_put_share(const MkGroup *group);
+extern void mk_group_rows_put_topics(const MkGroup *group, List *topic_ids);
 
 /* A member or an assignment whose tid is not valid is new. */
 extern void mk_group_rows_put_member(const MkGroup *group, MkMember *member);

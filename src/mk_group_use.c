@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/inval.h"
 
 #include "mk_clock.h"
@@ -68,6 +69,7 @@ mk_group_lock(void *deferred)
 {
 	MkDeferredGroup *d = deferred;
 	MkGroupUse *use = d->use;
+	const MkGroupChange *creation;
 	ListCell *lc;
 	bool exclusive =
 		mk_group_change_is_any(mk_membership_get(use->group_id), d->changes);
@@ -83,11 +85,20 @@ mk_group_lock(void *deferred)
 		exclusive = true;
 	}
 	use->exclusive = exclusive;
-	if (use->group == NULL && OidIsValid(d->maker))
+	creation = mk_group_change_creation(d->changes);
+	if (creation != NULL)
+	{
+		mk_share_change_make(use->group_id, creation->user, use->group,
+							 creation->share);
+		use->group = mk_membership_get(use->group_id);
+	}
+	else if (use->group == NULL && OidIsValid(d->maker))
 	{
 		mk_group_rows_make(use->group_id, GetUserNameFromId(d->maker, false));
 		use->group = mk_membership_get(use->group_id);
 	}
+	else if (OidIsValid(d->maker))
+		mk_group_check_kind(use->group, MK_GROUP_CONSUMER);
 	if (use->group == NULL)
 		return; /* it was deleted; what needs it raises the error */
 	foreach (lc, d->users)
@@ -135,6 +146,26 @@ mk_group_use_find(const char *group_id)
 	return d != NULL ? d->use : NULL;
 }
 
+MkGroup *
+mk_group_use_made(const char *group_id)
+{
+	const MkDeferredGroup *d = mk_group_find_deferred(group_id);
+	const MkGroupChange *creation =
+		d != NULL ? mk_group_change_creation(d->changes) : NULL;
+	MkGroup *group;
+
+	if (creation == NULL)
+		return NULL;
+	group = palloc0(sizeof(MkGroup));
+	group->group_id = d->use->group_id;
+	group->kind = MK_GROUP_SHARE;
+	namestrcpy(&group->owner, GetUserNameFromId(creation->user, false));
+	group->share = palloc(sizeof(MkShareSettings));
+	*group->share = *creation->share->settings;
+	ItemPointerSetInvalid(&group->tid);
+	return group;
+}
+
 /*
  * A copy of a deferred action, to be changed.  It goes when the savepoint is
  * rolled back, and the original holds again.
@@ -169,6 +200,9 @@ mk_group_deferred(const char *group_id, bool make)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("group \"%s\" is to be deleted by this transaction",
 						group_id)));
+	if (before != NULL && make &&
+		mk_group_change_creation(before->changes) != NULL)
+		mk_group_is_other_kind(group_id, MK_GROUP_SHARE);
 	if (before != NULL && list_member_oid(before->users, user) &&
 		(!make || OidIsValid(before->maker)))
 		return before;
@@ -205,6 +239,8 @@ mk_group_use_defer(const char *group_id, const MkGroupChange *change)
 	ListCell *lc;
 	MemoryContext old;
 
+	if (change->kind == MK_CHANGE_CREATE && OidIsValid(before->maker))
+		mk_group_is_other_kind(group_id, MK_GROUP_CONSUMER);
 	/* each poll and each commit of a batch asks for the same */
 	foreach (lc, before->changes)
 	{

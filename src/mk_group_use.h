@@ -23,15 +23,21 @@ typedef struct MkGroupUse
 
 /*
  * Defers locking the group to the commit, and checking there that the current
- * user may use it.  With "make", the commit makes the group if it does not exist;
- * it belongs to the current user.
+ * user may use it.  With "make", the commit makes a consumer group if there is none;
+ * it belongs to the current user.  MK023 then for a share group.
  */
 extern MkGroupUse *mk_group_use(const char *group_id, bool make);
 
 /* The transaction's use of the group so far, NULL if there is none. */
 extern MkGroupUse *mk_group_use_find(const char *group_id);
 
-/* Also defers a change; it is copied, except for its "join". */
+/*
+ * The share group that the commit of this transaction makes, as it would be now,
+ * in the current memory context; NULL if it makes none.
+ */
+extern MkGroup *mk_group_use_made(const char *group_id);
+
+/* Also defers a change; it is copied, except for its "join" and its "share". */
 extern void
 mk_group_use_defer(const char *group_id, const MkGroupChange *change);
 

@@ -97,6 +97,8 @@ mk_member_get(const char *group_id, MkGroup *group, const char *member_id,
 		group != NULL ? mk_membership_any_member(group, member_id) : NULL;
 	MkRemoved why;
 
+	if (group != NULL)
+		mk_group_check_kind(group, MK_GROUP_CONSUMER);
 	if (m == NULL)
 		mk_member_unknown(group_id, member_id, NULL, MK_REMOVED_NOT);
 	why = m->removed;
@@ -143,6 +145,8 @@ mk_member_check(const MkGroupUse *use, int32 group_no, int32 member_no,
 	Assert(mk_lock_group_is_mine(use->group_id, use->exclusive));
 	if (m != NULL)
 		return m;
+	if (g != NULL)
+		mk_group_check_kind(g, MK_GROUP_CONSUMER);
 	m = same ? mk_membership_any_member(g, member_id) : NULL;
 	if (m == NULL || m->removed == MK_REMOVED_LEFT)
 		mk_member_unknown(use->group_id, member_id, m, MK_REMOVED_LEFT);
@@ -353,6 +357,8 @@ mk_member_join(MkJoin *join)
 	MkGroupChange change = {.kind = MK_CHANGE_JOIN, .join = join};
 	bool may_make = mk_join_may_make(join);
 
+	if (g != NULL)
+		mk_group_check_kind(g, MK_GROUP_CONSUMER);
 	if (g == NULL && !may_make)
 		ereport(
 			ERROR,
@@ -377,9 +383,7 @@ mk_member_join(MkJoin *join)
 			mk_topic_defer_use(topic->topic_id);
 	}
 	if (g != NULL && !mk_liveness_is_empty(g))
-	{
 		mk_group_change_check_join(join, g);
-	}
 	mk_group_use(join->group_id, may_make);
 	mk_group_use_defer(join->group_id, &change);
 }

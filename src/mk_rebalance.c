@@ -80,6 +80,9 @@ mk_member_is_due(const MkGroup *g, const MkMember *member)
 bool
 mk_rebalance_is_due(const MkGroup *g, const MkMember *member)
 {
+	if (g->kind == MK_GROUP_SHARE)
+		return false; /* no partition of it is assigned */
+
 	/* a topic that was dropped, or has a name that no member subscribes to */
 	for (int i = 0; i < g->ntopics; i++)
 	{

@@ -64,6 +64,7 @@ FROM (VALUES
 	('join_group', $$'audit', '{audit}', 'm'$$, 'r', true),
 	('join_group', $$'audit new', '{audit}'$$, 'ro', true),
 	('join_group', $$'audit new', '{no_such_topic}'$$, '', true),
+	('create_share_group', $$'audit new', '{audit}'$$, 'ro', true),
 	('leave_group', $$'audit', 'm'$$, 'r', true),
 	('heartbeat', $$'audit', 'm'$$, 'r', true),
 	('assignment', $$'audit', 'm'$$, 'mr', false),

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(193);
+SELECT plan(194);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -59,6 +59,7 @@ INSERT INTO contract VALUES
 	('delete_group', 'group_id text', 'void', 'v', 'u'),
 	('grant_group', 'group_id text, grantee text', 'void', 'v', 'u'),
 	('revoke_group', 'group_id text, grantee text', 'void', 'v', 'u'),
+	('create_share_group', 'group_id text, topics text[], ordering text DEFAULT ''key''::text, max_deliveries integer DEFAULT 5, backoff interval DEFAULT ''00:00:01''::interval, max_backoff interval DEFAULT ''00:05:00''::interval, dead_letter_topic text DEFAULT NULL::text, auto_offset_reset text DEFAULT ''earliest''::text', 'void', 'v', 'u'),
 	('set_group_owner', 'group_id text, owner text', 'void', 'v', 'u'),
 	('set_producer_owner', 'producer text, owner text', 'void', 'v', 'u'),
 	('set_inbox_owner', 'consumer text, owner text', 'void', 'v', 'u'),

@@ -1,0 +1,59 @@
+/*
+ * mk_share_settings.h
+ *		The catalog's rows about what share groups are: their settings and their
+ *		topics.
+ */
+#ifndef MK_SHARE_SETTINGS_H
+#define MK_SHARE_SETTINGS_H
+
+#include "nodes/pg_list.h"
+#include "utils/snapshot.h"
+
+#include "mk_group_setting.h"
+
+/* The settings of a share group */
+typedef struct MkShareSettings
+{
+	MkShareOrdering ordering;
+	int32 max_deliveries;
+	int64 backoff; /* microseconds, as is the next */
+	int64 max_backoff;
+	int32 dead_letter_topic_id; /* 0: none */
+	MkReset reset;
+	int32 max_in_flight;
+	MkSharePriority priority;
+	MkExhausted on_exhausted;
+	int32 dead_letter_limit; /* in an hour; -1: none */
+	bool paused;
+	char *paused_why; /* NULL: not told */
+	int32 epoch; /* grows with each reset, and with each change of ordering */
+	int32 ordering_epoch; /* of the last change of ordering */
+} MkShareSettings;
+
+/*
+ * The settings of a share group, in the current memory context; NULL if there are
+ * none.  A NULL snapshot is a new one.
+ */
+extern MkShareSettings *
+mk_share_settings_get(int32 group_no, Snapshot snapshot);
+
+/* The numbers of its topics, in the order of their priority. */
+extern List *mk_share_settings_topics(int32 group_no, Snapshot snapshot);
+
+/*
+ * Writing.  The caller holds mk_lock_group exclusively, and counts up the group's
+ * version.
+ */
+extern void
+mk_share_settings_put(int32 group_no, const MkShareSettings *settings);
+extern void mk_share_settings_put_topics(int32 group_no, List *topic_ids);
+extern void mk_share_settings_delete(int32 group_no);
+
+/*
+ * Removes a topic from all groups.  The caller holds mk_lock_topic_drop, which is
+ * enough: a topic that does not exist means nothing to a group that a session has
+ * in memory, and who writes a group's topics holds mk_lock_topic_in_use of each.
+ */
+extern void mk_share_settings_delete_topic(int32 topic_id);
+
+#endif /* MK_SHARE_SETTINGS_H */
