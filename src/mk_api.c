@@ -76,6 +76,15 @@ mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name)
 	return PG_GETARG_BOOL(arg);
 }
 
+int32
+mk_api_most(FunctionCallInfo fcinfo, int arg, const char *name)
+{
+	int32 value = mk_api_int32(fcinfo, arg, name);
+
+	mk_option_check_number(name, value, 1, PG_INT32_MAX);
+	return value;
+}
+
 char *
 mk_api_id(FunctionCallInfo fcinfo, int arg, const char *name)
 {

@@ -31,6 +31,8 @@ extern void mk_api_require(FunctionCallInfo fcinfo, int arg, const char *name);
 extern char *mk_api_cstring(FunctionCallInfo fcinfo, int arg, const char *name);
 extern int32 mk_api_int32(FunctionCallInfo fcinfo, int arg, const char *name);
 extern int64 mk_api_int64(FunctionCallInfo fcinfo, int arg, const char *name);
+/* The same for a number that must be positive. */
+extern int32 mk_api_most(FunctionCallInfo fcinfo, int arg, const char *name);
 extern bool mk_api_bool(FunctionCallInfo fcinfo, int arg, const char *name);
 
 /*

@@ -12,6 +12,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_api.h"
+#include "mk_api_record.h"
 #include "mk_compact.h"
 #include "mk_compat.h"
 #include "mk_json.h"
@@ -24,14 +25,6 @@
 /* ---------------------------------------------------------------------------
  * fetch(), fetch_text(), fetch_json()
  */
-
-/* How keys and values are returned */
-typedef enum MkForm
-{
-	MK_FORM_BYTEA,
-	MK_FORM_TEXT,
-	MK_FORM_JSON
-} MkForm;
 
 /* The next record of a partition, which cannot be decoded */
 typedef struct MkRefusal
@@ -50,34 +43,11 @@ typedef struct MkRecordRows
 	const MkTopic *topic; /* of the row before */
 	int32 partition;
 	Datum topic_name;
-	Datum no_headers;
 	int64 found;
 	int64 found_here; /* in the partition */
 	List *refusals; /* of MkRefusal */
 	const char *skip; /* how to skip a record, for a hint */
 } MkRecordRows;
-
-/*
- * Decodes a key or a value in place.  Returns NULL, or if it cannot be decoded, a
- * sentence that says why.
- */
-static const char *
-mk_decode(Datum *datum, bool isnull, MkForm form)
-{
-	struct varlena *bytes;
-	const char *why = NULL;
-
-	if (isnull || form == MK_FORM_BYTEA)
-		return NULL;
-	bytes = PG_DETOAST_DATUM_PACKED(*datum);
-	if (form == MK_FORM_JSON)
-	{
-		*datum = JsonbPGetDatum(mk_json_decode(bytes, &why));
-		return why;
-	}
-	*datum = PointerGetDatum(mk_utf8_to_text(bytes));
-	return DatumGetPointer(*datum) == NULL ? mk_utf8_problem() : NULL;
-}
 
 /* "skip" is how to skip a record, for a hint. */
 static void
@@ -88,7 +58,6 @@ mk_record_rows_begin(MkRecordRows *rows, FunctionCallInfo fcinfo, MkForm form,
 	memset(rows, 0, sizeof(*rows));
 	rows->form = form;
 	rows->rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	rows->no_headers = DirectFunctionCall1(jsonb_in, CStringGetDatum("{}"));
 	rows->skip = skip;
 }
 
@@ -118,9 +87,8 @@ static bool
 mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 			  const MkLogRecord *r)
 {
-	Datum values[7];
-	bool nulls[7] = {0};
-	MkForm key_form = rows->form == MK_FORM_JSON ? MK_FORM_TEXT : rows->form;
+	Datum values[2 + MK_API_RECORD_COLUMNS];
+	bool nulls[2 + MK_API_RECORD_COLUMNS] = {0};
 	const char *why;
 
 	if (topic != rows->topic)
@@ -138,17 +106,7 @@ mk_record_row(MkRecordRows *rows, const MkTopic *topic, int32 partition,
 
 	values[0] = rows->topic_name;
 	values[1] = Int32GetDatum(partition);
-	values[2] = Int64GetDatum(r->offset);
-	values[3] = TimestampTzGetDatum(r->ts);
-	values[4] = r->record.key;
-	nulls[4] = r->record.key_isnull;
-	values[5] = r->record.value;
-	nulls[5] = r->record.value_isnull;
-	values[6] = r->record.headers_isnull ? rows->no_headers : r->record.headers;
-
-	why = mk_decode(&values[4], nulls[4], key_form);
-	if (why == NULL)
-		why = mk_decode(&values[5], nulls[5], rows->form);
+	why = mk_api_record_columns(r, rows->form, &values[2], &nulls[2]);
 	if (why != NULL)
 	{
 		if (rows->found_here == 0)
@@ -205,16 +163,6 @@ mk_fetch_row(const MkLogRecord *r, void *arg)
 	MkFetch *f = arg;
 
 	return mk_record_row(&f->rows, f->topic, f->partition, r);
-}
-
-/* An argument that must be positive */
-static int32
-mk_api_most(FunctionCallInfo fcinfo, int arg, const char *name)
-{
-	int32 value = mk_api_int32(fcinfo, arg, name);
-
-	mk_option_check_number(name, value, 1, PG_INT32_MAX);
-	return value;
 }
 
 /* fetch(topic, partition, start_offset, max_records, max_bytes) */

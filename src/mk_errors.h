@@ -21,6 +21,8 @@
 #define ERRCODE_MK_NON_EMPTY_GROUP        MAKE_SQLSTATE('M', 'K', '0', '6', '8')
 #define ERRCODE_MK_FENCED_INSTANCE_ID     MAKE_SQLSTATE('M', 'K', '0', '8', '2')
 
+#define ERRCODE_MK_INVALID_RECORD_STATE MAKE_SQLSTATE('M', 'K', '1', '2', '1')
+
 /* The inbox has this event with another payload. */
 #define ERRCODE_MK_CONFLICTING_EVENT MAKE_SQLSTATE('M', 'K', '1', '0', '0')
 

@@ -332,7 +332,7 @@ mk_log_end(const MkTopic *topic, int32 partition)
  */
 static int64
 mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
-			int64 max_records, int64 max_bytes, Snapshot snapshot,
+			int64 max_records, int64 max_bytes, bool fetch, Snapshot snapshot,
 			MkLogSink sink, void *arg, bool *passed)
 {
 	int64 records = topic->segment_records;
@@ -379,7 +379,8 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 			if (done)
 				break;
 			old = MemoryContextSwitchTo(record_context);
-			mk_scan_keep(&r);
+			if (fetch)
+				mk_scan_keep(&r);
 			done = !sink(&r, arg);
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(record_context);
@@ -395,10 +396,11 @@ mk_log_walk(const MkTopic *topic, int32 partition, int64 start, int64 last,
 	return next;
 }
 
-bool
-mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
-				int64 max_records, int64 max_bytes, Snapshot snapshot,
-				MkLogSink sink, void *arg)
+/* mk_log_try_read() and mk_log_try_look(), which differ by "fetch". */
+static bool
+mk_log_read_from(const MkTopic *topic, int32 partition, int64 start,
+				 int64 max_records, int64 max_bytes, bool fetch,
+				 Snapshot snapshot, MkLogSink sink, void *arg)
 {
 	MkPartition *p = mk_partition_fresh(topic, partition);
 	int64 next;
@@ -413,7 +415,7 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 		 !RecoveryInProgress()))
 		return false;
 	next = mk_log_walk(topic, partition, start, PG_INT64_MAX, max_records,
-					   max_bytes, snapshot, sink, arg, &passed);
+					   max_bytes, fetch, snapshot, sink, arg, &passed);
 	if (passed && next == start)
 		return false;
 
@@ -424,6 +426,23 @@ mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 		p->undecided_xid = InvalidTransactionId;
 	}
 	return true;
+}
+
+bool
+mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
+				int64 max_records, int64 max_bytes, Snapshot snapshot,
+				MkLogSink sink, void *arg)
+{
+	return mk_log_read_from(topic, partition, start, max_records, max_bytes,
+							true, snapshot, sink, arg);
+}
+
+bool
+mk_log_try_look(const MkTopic *topic, int32 partition, int64 start,
+				Snapshot snapshot, MkLogSink sink, void *arg)
+{
+	return mk_log_read_from(topic, partition, start, PG_INT64_MAX, PG_INT64_MAX,
+							false, snapshot, sink, arg);
 }
 
 void
@@ -504,10 +523,10 @@ mk_log_time(const MkTopic *topic, int32 partition, int64 offset,
 	do
 	{
 		/* if there is no hole, the scan need not read a page of keys */
-		if (mk_log_walk(topic, partition, offset, offset, 1, 0, snapshot,
+		if (mk_log_walk(topic, partition, offset, offset, 1, 0, false, snapshot,
 						mk_take_first, &first, &passed) == offset)
 			(void) mk_log_walk(topic, partition, offset, PG_INT64_MAX, 1, 0,
-							   snapshot, mk_take_first, &first, &passed);
+							   false, snapshot, mk_take_first, &first, &passed);
 		/* if the log start has passed the offset, look from there on */
 		if (passed)
 			offset = mk_log_start(topic, partition);

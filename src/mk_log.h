@@ -120,6 +120,13 @@ extern bool mk_log_try_read(const MkTopic *topic, int32 partition, int64 start,
 							Snapshot snapshot, MkLogSink sink, void *arg);
 
 /*
+ * The same without fetching values that are stored out of line, for a sink that
+ * passes over most records: it calls mk_scan_keep() itself where it needs them.
+ */
+extern bool mk_log_try_look(const MkTopic *topic, int32 partition, int64 start,
+							Snapshot snapshot, MkLogSink sink, void *arg);
+
+/*
  * Passes the record at this offset to the sink.  Returns false if the record
  * no longer exists or is not decided.
  */

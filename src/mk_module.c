@@ -15,6 +15,8 @@
 #include "mk_segment.h"
 #include "mk_send.h"
 #include "mk_sent.h"
+#include "mk_share_held.h"
+#include "mk_share_memory.h"
 #include "mk_shmem.h"
 #include "mk_wakeup.h"
 #include "mk_worker.h"
@@ -36,6 +38,8 @@ _PG_init(void)
 	mk_segment_init();
 	mk_partition_init();
 	mk_xact_init();
+	mk_share_memory_init();
+	mk_share_held_init();
 	mk_send_init();
 	mk_sent_init();
 	mk_wakeup_init();

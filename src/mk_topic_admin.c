@@ -35,7 +35,6 @@
 #include "mk_segment_drop.h"
 #include "mk_segment_make.h"
 #include "mk_send.h"
-#include "mk_share_rows.h"
 #include "mk_share_settings.h"
 #include "mk_topic.h"
 #include "mk_topic_admin.h"
@@ -218,7 +217,6 @@ mk_topic_delete_rows(int32 topic_id)
 	mk_progress_delete_topic(topic_id);
 	mk_producer_rows_delete_topic(topic_id);
 	mk_share_settings_delete_topic(topic_id);
-	mk_share_rows_delete_topic(topic_id);
 	mk_catalog_topic_delete(topic_id);
 }
 

@@ -1,0 +1,233 @@
+/*
+ * mk_share.c
+ *		Acquiring records of share groups: over all partitions, and waiting.
+ *
+ * Each look begins with another partition, so that workers meet less often and no
+ * partition starves.  With priority "strict" that holds within a topic only.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "mk_array.h"
+#include "mk_clock.h"
+#include "mk_group.h"
+#include "mk_poll.h"
+#include "mk_share.h"
+#include "mk_share_held.h"
+#include "mk_share_memory.h"
+#include "mk_topic.h"
+#include "mk_wakeup.h"
+
+/* With which partition the next look begins */
+static uint32 mk_share_turn = 0;
+
+typedef struct MkShareSource
+{
+	MkTopic *topic;
+	int32 partition;
+} MkShareSource;
+
+typedef struct MkShareLook
+{
+	const char *group_id;
+	MkShareRequest request;
+	bool listens;
+	bool is_late; /* it may have missed what came before it listened */
+	int nsources;
+	MkShareSource *sources;
+} MkShareLook;
+
+/* Adds the partitions of a topic, beginning with this one. */
+static void
+mk_share_add_topic(MkShareLook *look, MkTopic *topic, uint32 first)
+{
+	for (int32 i = 0; i < topic->npartitions; i++)
+	{
+		MkShareSource *source;
+
+		look->sources = mk_array_grow(CurrentMemoryContext, look->sources,
+									  look->nsources, sizeof(MkShareSource));
+		source = &look->sources[look->nsources++];
+		source->topic = topic;
+		source->partition =
+			(int32) ((first + (uint32) i) % (uint32) topic->npartitions);
+	}
+}
+
+/* Finds the group and its partitions. */
+static void
+mk_share_look_begin(MkShareLook *look)
+{
+	MkGroup *group = mk_group_get(look->group_id);
+	bool strict;
+
+	mk_group_check_kind(group, MK_GROUP_SHARE);
+	strict = group->share->priority == MK_PRIORITY_STRICT;
+	look->request.group = group;
+	look->request.now = mk_clock_now();
+	look->request.due = DT_NOEND;
+	look->sources = NULL;
+	look->nsources = 0;
+	mk_share_turn++;
+	for (int i = 0; i < group->ntopics; i++)
+	{
+		MkTopic *topic = mk_membership_topic(&group->topics[i]);
+
+		if (topic == NULL)
+			continue;
+		mk_topic_check_readable(topic);
+		mk_share_add_topic(look, topic, strict ? mk_share_turn : 0);
+	}
+}
+
+/* For qsort() */
+static int
+mk_channel_compare(const void *a, const void *b)
+{
+	MkChannel ca = *(const MkChannel *) a;
+	MkChannel cb = *(const MkChannel *) b;
+
+	return ca < cb ? -1 : ca > cb;
+}
+
+/*
+ * Listens for records of the partitions and for changes of the group: always to
+ * the same channels in the same order, whatever partition comes first.
+ */
+static void
+mk_share_look_listen(MkShareLook *look)
+{
+	int n = look->nsources + 1;
+	MkChannel *channels = palloc(n * sizeof(MkChannel));
+
+	channels[0] = mk_wakeup_group(look->request.group->group_no);
+	for (int i = 0; i < look->nsources; i++)
+		channels[i + 1] = mk_wakeup_partition(look->sources[i].topic->topic_id,
+											  look->sources[i].partition);
+	qsort(channels, n, sizeof(MkChannel), mk_channel_compare);
+	look->is_late = mk_wakeup_listen(channels, n);
+}
+
+/* Looks at all partitions once. */
+static void
+mk_share_look(MkShareLook *look, Snapshot snapshot)
+{
+	const MkShareSettings *share;
+	int first = 0;
+
+	mk_share_look_begin(look);
+	if (look->listens)
+		mk_share_look_listen(look);
+	share = look->request.group->share;
+	if (share->paused || look->nsources == 0)
+		return;
+	look->request.snapshot = snapshot;
+	if (share->priority == MK_PRIORITY_FAIR)
+		first = (int) (mk_share_turn % (uint32) look->nsources);
+	for (int i = 0; i < look->nsources && !look->request.full; i++)
+	{
+		const MkShareSource *source =
+			&look->sources[(first + i) % look->nsources];
+
+		mk_share_walk(&look->request, source->topic, source->partition);
+	}
+}
+
+static MemoryContext
+mk_share_look_context(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "minikafka look",
+								 ALLOCSET_DEFAULT_SIZES);
+}
+
+/*
+ * Sleeps until there may be something new, or something is due by the clock.
+ * Returns false if it is too late.
+ */
+static bool
+mk_share_sleep(int *round, TimestampTz due, TimestampTz until)
+{
+	TimestampTz wake = until;
+
+	if (!TIMESTAMP_IS_NOEND(due))
+		wake = Min(wake, GetCurrentTimestamp() + (due - mk_clock_now()));
+	return mk_poll_sleep(round, wake) || GetCurrentTimestamp() < until;
+}
+
+/* Looks again and again; see mk_poll.c. */
+static void
+mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
+{
+	int round = 0;
+
+	look->listens = true;
+	PG_TRY();
+	{
+		do
+		{
+			MemoryContextReset(context);
+			PushActiveSnapshot(GetLatestSnapshot());
+			mk_share_look(look, GetActiveSnapshot());
+			PopActiveSnapshot();
+		} while (look->request.found == 0 &&
+				 (look->is_late ||
+				  mk_share_sleep(&round, look->request.due, until)));
+	}
+	PG_CATCH();
+	{
+		mk_poll_stop();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	mk_poll_stop();
+}
+
+void
+mk_share_acquire(const MkShareAcquire *a)
+{
+	MkShareLook look = {.group_id = a->group_id,
+						.request = {.max_records = a->max_records,
+									.max_bytes = a->max_bytes,
+									.lock_duration = a->lock_duration,
+									.accept = a->accept,
+									.sink = a->sink,
+									.arg = a->arg}};
+	MemoryContext context;
+	MemoryContext old;
+
+	if (mk_share_held_is_empty())
+		mk_share_memory_trim();
+	mk_share_held_set_calling(true);
+	context = mk_share_look_context();
+	old = MemoryContextSwitchTo(context);
+	mk_share_look(&look, GetActiveSnapshot());
+	if (look.request.found == 0 && !IsolationUsesXactSnapshot() &&
+		a->max_wait > 0)
+		mk_share_wait(&look, context, GetCurrentTimestamp() + a->max_wait);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	mk_share_held_set_calling(false);
+}
+
+bool
+mk_share_is_ready(const char *group_id, TimestampTz *due)
+{
+	MkShareLook look = {
+		.group_id = group_id,
+		.listens = true,
+		.request = {.max_records = 1, .max_bytes = 1, .probe = true}};
+	MemoryContext context = mk_share_look_context();
+	MemoryContext old = MemoryContextSwitchTo(context);
+
+	do
+		mk_share_look(&look, GetActiveSnapshot());
+	while (look.is_late && look.request.found == 0);
+	*due = look.request.due;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return look.request.found > 0;
+}

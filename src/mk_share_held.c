@@ -1,0 +1,598 @@
+/*
+ * mk_share_held.c
+ *		Records of share groups that a transaction holds, and its answers.
+ *
+ * A transaction holds a record by the lock of its slot, which ends with the
+ * transaction or with the savepoint in which it was taken.  Until the commit
+ * nothing is written.  The commit then fails if a record was not answered, or if
+ * the group was reset meanwhile; otherwise it writes a row for each run of
+ * offsets that are done, and one for each delivery that did not end well.
+ *
+ * Slots, records, and what answers have replaced are three stacks: what a
+ * subtransaction has added lies on top, and goes when it is rolled back.
+ *
+ * "Done" holds from the commit on.  The rows are visible to other sessions before
+ * the locks of the slots are released, so a session that gets such a lock finds
+ * them.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "storage/lock.h"
+#include "utils/inval.h"
+
+#include "mk_array.h"
+#include "mk_clock.h"
+#include "mk_errors.h"
+#include "mk_group.h"
+#include "mk_lock.h"
+#include "mk_share_checkpoint.h"
+#include "mk_share_held.h"
+#include "mk_share_undone.h"
+#include "mk_topic.h"
+#include "mk_xact.h"
+
+/* How many runs are written and read before the next checkpoint. */
+#define MK_CHECKPOINT_RUNS 1000
+
+/* Finds a slot by the memory of its partition and its number. */
+typedef struct MkHeldKey
+{
+	MkShareMemory *memory;
+	uint64 slot;
+} MkHeldKey;
+
+typedef struct MkHeldEntry
+{
+	MkHeldKey key; /* hash key */
+	int number;
+} MkHeldEntry;
+
+/* An answer that another one has replaced in a subtransaction */
+typedef struct MkReplaced
+{
+	int record;
+	int nesting; /* of the subtransaction that has answered */
+	MkShareAnswer answer;
+} MkReplaced;
+
+/* What the transaction holds; the memory is TopTransactionContext. */
+static struct
+{
+	int nslots;
+	MkHeldSlot *slots;
+	HTAB *entries; /* of MkHeldEntry; NULL until there is one */
+	int nrecords;
+	MkHeldRecord *records;
+	int nreplaced;
+	MkReplaced *replaced;
+	bool calling; /* see mk_share_held_set_calling */
+} mk_held;
+
+void
+mk_share_held_set_calling(bool calling)
+{
+	mk_held.calling = calling;
+}
+
+bool
+mk_share_held_is_empty(void)
+{
+	return mk_held.nslots == 0;
+}
+
+/* ---------------------------------------------------------------------------
+ * Slots
+ */
+
+/* How many slots a transaction may hold: half of its share of the lock table. */
+static int
+mk_held_max_slots(void)
+{
+	return Max(max_locks_per_xact / 2, 1);
+}
+
+static MkHeldEntry *
+mk_held_entry(MkShareMemory *m, uint32 slot, HASHACTION action)
+{
+	const MkHeldKey key = {m, slot};
+
+	if (mk_held.entries == NULL)
+	{
+		HASHCTL ctl = {0};
+
+		if (action != HASH_ENTER)
+			return NULL;
+		ctl.keysize = sizeof(MkHeldKey);
+		ctl.entrysize = sizeof(MkHeldEntry);
+		ctl.hcxt = TopTransactionContext;
+		mk_held.entries = hash_create("minikafka held slots", 16, &ctl,
+									  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	}
+	return hash_search(mk_held.entries, &key, action, NULL);
+}
+
+MkHeldSlot *
+mk_share_held_find(MkShareMemory *m, uint32 slot)
+{
+	const MkHeldEntry *entry = mk_held_entry(m, slot, HASH_FIND);
+
+	return entry != NULL ? &mk_held.slots[entry->number] : NULL;
+}
+
+MkHeldSlot *
+mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
+				   bool *full)
+{
+	MkHeldSlot *s;
+
+	*full = mk_held.nslots >= mk_held_max_slots();
+	if (*full ||
+		!mk_lock_share_slot_try(m->key.group_no, m->key.topic_id,
+								m->key.partition, slot))
+		return NULL;
+	mk_xact_begin_use();
+	mk_share_undone_prepare();
+	mk_held.slots = mk_array_grow(TopTransactionContext, mk_held.slots,
+								  mk_held.nslots, sizeof(MkHeldSlot));
+	s = &mk_held.slots[mk_held.nslots];
+	s->memory = m;
+	s->slot = slot;
+	s->key.group_no = m->key.group_no;
+	s->key.topic_id = m->key.topic_id;
+	s->key.partition = m->key.partition;
+	s->key.era = m->era;
+	s->use = NULL;
+	s->version = group->version;
+	s->ordering_epoch = group->share->ordering_epoch;
+	s->nesting = GetCurrentTransactionNestLevel();
+	s->last = -1;
+	mk_held_entry(m, slot, HASH_ENTER)->number = mk_held.nslots++;
+	return s;
+}
+
+/* Forgets the slot on top of the stack. */
+static void
+mk_held_pop_slot(void)
+{
+	const MkHeldSlot *s = &mk_held.slots[--mk_held.nslots];
+
+	(void) mk_held_entry(s->memory, s->slot, HASH_REMOVE);
+}
+
+void
+mk_share_held_unlock(MkHeldSlot *s)
+{
+	Assert(s == &mk_held.slots[mk_held.nslots - 1] && s->last < 0);
+	mk_lock_share_slot_release(s->key.group_no, s->key.topic_id,
+							   s->key.partition, s->slot);
+	mk_held_pop_slot();
+}
+
+/* Whether an answer holds up the later records of the slot. */
+static bool
+mk_answer_closes(const MkShareAnswer *answer)
+{
+	return answer->outcome > MK_OUTCOME_DONE;
+}
+
+bool
+mk_share_held_is_closed(const MkHeldSlot *s)
+{
+	/* an answer that closes the slot has released all that come after it */
+	return s->last >= 0 && mk_answer_closes(&mk_held.records[s->last].answer);
+}
+
+int64
+mk_share_held_last_offset(const MkHeldSlot *s)
+{
+	return s->last >= 0 ? mk_held.records[s->last].offset : -1;
+}
+
+/* ---------------------------------------------------------------------------
+ * Records and answers
+ */
+
+MkHeldRecord *
+mk_share_held_add(const MkGroup *group, MkHeldSlot *s, int64 offset,
+				  const MkDelivery *delivery)
+{
+	MkHeldRecord *r;
+
+	Assert(offset > mk_share_held_last_offset(s));
+	Assert(mk_lock_share_slot_is_mine(s->key.group_no, s->key.topic_id,
+									  s->key.partition, s->slot));
+	if (s->last < 0)
+	{
+		mk_topic_defer_use(s->key.topic_id);
+		s->use = mk_group_use(group->group_id, false);
+	}
+	mk_held.records = mk_array_grow(TopTransactionContext, mk_held.records,
+									mk_held.nrecords, sizeof(MkHeldRecord));
+	r = &mk_held.records[mk_held.nrecords];
+	memset(r, 0, sizeof(*r));
+	r->slot = (int) (s - mk_held.slots);
+	r->before = s->last;
+	r->nesting = GetCurrentTransactionNestLevel();
+	r->offset = offset;
+	r->delivery = *delivery;
+	r->delivery.error = NULL;
+	s->last = mk_held.nrecords++;
+	return r;
+}
+
+MkHeldRecord *
+mk_share_held_record(MkHeldSlot *s, int64 offset)
+{
+	for (int i = s->last; i >= 0; i = mk_held.records[i].before)
+		if (mk_held.records[i].offset == offset)
+			return &mk_held.records[i];
+	return NULL;
+}
+
+MkHeldSlot *
+mk_share_held_slot_of(const MkHeldRecord *record)
+{
+	return &mk_held.slots[record->slot];
+}
+
+MkHeldRecord *
+mk_share_held_before(const MkHeldRecord *record)
+{
+	return record->before >= 0 ? &mk_held.records[record->before] : NULL;
+}
+
+/* Sets an answer, so that the savepoint can restore the former one. */
+static void
+mk_held_set_answer(MkHeldRecord *r, const MkShareAnswer *answer)
+{
+	int nesting = GetCurrentTransactionNestLevel();
+
+	if (nesting > r->nesting)
+	{
+		MkReplaced *replaced;
+
+		mk_held.replaced =
+			mk_array_grow(TopTransactionContext, mk_held.replaced,
+						  mk_held.nreplaced, sizeof(MkReplaced));
+		replaced = &mk_held.replaced[mk_held.nreplaced++];
+		replaced->record = (int) (r - mk_held.records);
+		replaced->nesting = nesting;
+		replaced->answer = r->answer;
+	}
+	r->answer = *answer;
+}
+
+void
+mk_share_held_answer(MkHeldRecord *record, const MkShareAnswer *answer)
+{
+	int number = (int) (record - mk_held.records);
+
+	Assert(answer->outcome != MK_OUTCOME_NONE);
+	if (mk_answer_closes(answer))
+		for (int i = mk_held.slots[record->slot].last; i > number;
+			 i = mk_held.records[i].before)
+		{
+			MkHeldRecord *later = &mk_held.records[i];
+			const MkShareAnswer release = {.outcome = MK_OUTCOME_RELEASE,
+										   .until = DT_NOBEGIN,
+										   .count = later->delivery.count};
+
+			mk_held_set_answer(later, &release);
+		}
+	mk_held_set_answer(record, answer);
+}
+
+/* ---------------------------------------------------------------------------
+ * Savepoints
+ */
+
+static void
+mk_held_subxact_commit(int nesting)
+{
+	for (int i = mk_held.nslots - 1;
+		 i >= 0 && mk_held.slots[i].nesting >= nesting; i--)
+		mk_held.slots[i].nesting = nesting - 1;
+	for (int i = mk_held.nrecords - 1;
+		 i >= 0 && mk_held.records[i].nesting >= nesting; i--)
+		mk_held.records[i].nesting = nesting - 1;
+	for (int i = mk_held.nreplaced - 1;
+		 i >= 0 && mk_held.replaced[i].nesting >= nesting; i--)
+		mk_held.replaced[i].nesting = nesting - 1;
+}
+
+/*
+ * Notes the records from this number on: they are rolled back.  An error of the
+ * extension itself says nothing about them.
+ */
+static void
+mk_held_note_undone(int first)
+{
+	int delivered = 0;
+
+	if (mk_held.calling)
+		return;
+
+	for (int i = first; i < mk_held.nrecords; i++)
+		delivered += mk_held.records[i].delivered ? 1 : 0;
+	for (int i = first; i < mk_held.nrecords; i++)
+	{
+		const MkHeldRecord *r = &mk_held.records[i];
+		const MkHeldSlot *s = &mk_held.slots[r->slot];
+		const MkShareUndone undone = {.catalog = s->memory->key.catalog,
+									  .group_no = s->key.group_no,
+									  .topic_id = s->key.topic_id,
+									  .partition = s->key.partition,
+									  .era = s->key.era,
+									  .slot = s->slot,
+									  .offset = r->offset,
+									  .number = r->delivery.number,
+									  .failures = delivered == 1 ? 1 : 0};
+
+		if (r->delivered)
+			mk_share_undone_add(&undone);
+	}
+}
+
+static void
+mk_held_subxact_abort(int nesting)
+{
+	int first = mk_held.nrecords;
+
+	while (mk_held.nreplaced > 0 &&
+		   mk_held.replaced[mk_held.nreplaced - 1].nesting >= nesting)
+	{
+		const MkReplaced *r = &mk_held.replaced[--mk_held.nreplaced];
+
+		mk_held.records[r->record].answer = r->answer;
+	}
+	while (first > 0 && mk_held.records[first - 1].nesting >= nesting)
+		first--;
+	mk_held_note_undone(first);
+	mk_held.calling = false;
+	while (mk_held.nrecords > first)
+	{
+		const MkHeldRecord *r = &mk_held.records[--mk_held.nrecords];
+
+		mk_held.slots[r->slot].last = r->before;
+	}
+	while (mk_held.nslots > 0 &&
+		   mk_held.slots[mk_held.nslots - 1].nesting >= nesting)
+		mk_held_pop_slot();
+}
+
+/* ---------------------------------------------------------------------------
+ * Commit
+ */
+
+/* MK121 */
+static void
+mk_held_unanswered(const MkHeldRecord *r)
+{
+	const MkHeldSlot *s = &mk_held.slots[r->slot];
+
+	ereport(ERROR,
+			(errcode(ERRCODE_MK_INVALID_RECORD_STATE),
+			 errmsg("record " INT64_FORMAT " in partition %d was acquired from "
+					"group \"%s\" and not acknowledged",
+					r->offset, s->key.partition, s->use->group_id),
+			 errdetail("A transaction cannot commit before each record that it "
+					   "has acquired is acknowledged."),
+			 errhint("Call minikafka.acknowledge() for each record before "
+					 "COMMIT; or acquire with accept => true, so that the "
+					 "commit accepts them; or with lock_duration, to "
+					 "acknowledge in a later transaction.")));
+}
+
+static bool
+mk_held_is_empty(void)
+{
+	return mk_held.nrecords == 0;
+}
+
+static void
+mk_held_check(void)
+{
+	const MkShareAnswer accept = {.outcome = MK_OUTCOME_DONE};
+
+	/* what fails from now on is not the fault of a record */
+	for (int i = 0; i < mk_held.nrecords; i++)
+	{
+		MkHeldRecord *r = &mk_held.records[i];
+
+		if (r->answer.outcome != MK_OUTCOME_NONE)
+			continue;
+		if (!r->accept)
+		{
+			mk_held.calling = true;
+			mk_held_unanswered(r);
+		}
+		r->answer = accept;
+	}
+	mk_held.calling = true;
+}
+
+/* MK022: the locks of slots protect the records no more. */
+static void
+mk_held_check_slot(const MkHeldSlot *s)
+{
+	const MkGroup *group = s->use->group;
+	MkShareCheckpoint newest;
+
+	if (group == NULL || group->group_no != s->key.group_no)
+		mk_group_not_found(s->use->group_id);
+	if (group->version == s->version)
+		return;
+	if (group->share->ordering_epoch != s->ordering_epoch)
+		mk_group_fence(s->use->group_id,
+					   "The ordering was changed since the records were "
+					   "acquired.");
+	(void) mk_share_checkpoint_peek(s->key.group_no, s->key.topic_id,
+									s->key.partition, NULL, &newest);
+	if (newest.era != s->key.era)
+		mk_group_fence(s->use->group_id,
+					   "The offsets were reset since the records were "
+					   "acquired.");
+}
+
+static void
+mk_held_lock(void)
+{
+	if (mk_held.nrecords == 0)
+		return;
+	for (int i = 0; i < mk_held.nslots; i++)
+		if (mk_held.slots[i].last >= 0)
+			mk_held_check_slot(&mk_held.slots[i]);
+}
+
+/* Writes the row of a record that is not done. */
+static void
+mk_held_write_delivery(const MkHeldSlot *s, const MkHeldRecord *r)
+{
+	MkDelivery d = r->delivery;
+
+	switch (r->answer.outcome)
+	{
+		case MK_OUTCOME_LOCK:
+			d.state = MK_DELIVERY_LOCKED;
+			d.acquisition += r->answer.renewed ? 0 : 1;
+			break;
+		case MK_OUTCOME_RELEASE:
+			/* the record is as it was before */
+			if (TIMESTAMP_IS_NOBEGIN(r->answer.until) &&
+				(d.state == MK_DELIVERY_NONE ||
+				 ((d.state == MK_DELIVERY_RELEASED ||
+				   d.state == MK_DELIVERY_FAILED) &&
+				  d.until <= mk_clock_now())))
+				return;
+			d.state = MK_DELIVERY_RELEASED;
+			break;
+		case MK_OUTCOME_FAIL:
+			d.state = MK_DELIVERY_FAILED;
+			break;
+		default:
+			d.state = MK_DELIVERY_BLOCKED;
+			break;
+	}
+	d.offset = r->offset;
+	d.slot = s->slot;
+	d.count = r->answer.count;
+	d.until = r->answer.until;
+	d.error = r->answer.error;
+	d.at = mk_clock_now();
+	mk_delivery_put(&s->key, &d);
+}
+
+/* For qsort() of records by partition and offset. */
+static int
+mk_held_compare(const void *a, const void *b)
+{
+	const MkHeldRecord *ra = *(const MkHeldRecord *const *) a;
+	const MkHeldRecord *rb = *(const MkHeldRecord *const *) b;
+	const MkShareMemory *ma = mk_held.slots[ra->slot].memory;
+	const MkShareMemory *mb = mk_held.slots[rb->slot].memory;
+
+	if (ma != mb)
+		return memcmp(&ma->key, &mb->key, sizeof(ma->key));
+	return ra->offset < rb->offset ? -1 : ra->offset > rb->offset;
+}
+
+/* Writes what is done, as few runs as that takes. */
+static void
+mk_held_write_runs(MkHeldRecord **done, int n)
+{
+	for (int i = 0; i < n;)
+	{
+		const MkHeldSlot *s = &mk_held.slots[done[i]->slot];
+		int64 first = done[i]->offset;
+		int64 last = first;
+
+		for (i++; i < n && done[i]->offset == last + 1 &&
+			 mk_held.slots[done[i]->slot].memory == s->memory;
+			 i++)
+			last++;
+		mk_share_run_put(&s->key, first, last);
+		s->memory->runs++;
+	}
+}
+
+static void
+mk_held_write(void)
+{
+	MkHeldRecord **done;
+	int n = 0;
+
+	if (mk_held.nrecords == 0)
+		return;
+	done = palloc(mk_held.nrecords * sizeof(MkHeldRecord *));
+	for (int i = 0; i < mk_held.nrecords; i++)
+	{
+		MkHeldRecord *r = &mk_held.records[i];
+
+		if (r->answer.outcome == MK_OUTCOME_DONE)
+			done[n++] = r;
+		else
+			mk_held_write_delivery(&mk_held.slots[r->slot], r);
+	}
+	qsort(done, n, sizeof(MkHeldRecord *), mk_held_compare);
+	mk_held_write_runs(done, n);
+	for (int i = 0; i < mk_held.nslots; i++)
+		if (mk_held.slots[i].memory->runs >= MK_CHECKPOINT_RUNS &&
+			mk_held.slots[i].last >= 0)
+			mk_share_checkpoint_make(mk_held.slots[i].memory);
+}
+
+/* Remembers that the records are done, and that they are not undone. */
+static void
+mk_held_remember(void)
+{
+	for (int i = 0; i < mk_held.nrecords; i++)
+	{
+		const MkHeldRecord *r = &mk_held.records[i];
+		const MkHeldSlot *s = &mk_held.slots[r->slot];
+		MkShareMemory *m = s->memory;
+		MkShareSlot *slot;
+		MkShareUndone *undone =
+			mk_share_undone_find(m->key.catalog, s->key.group_no,
+								 s->key.topic_id, s->key.partition, r->offset);
+
+		if (undone != NULL)
+			mk_share_undone_remove(undone);
+		if (r->answer.outcome != MK_OUTCOME_DONE || !m->valid ||
+			m->era != s->key.era)
+			continue;
+		slot = mk_share_memory_slot(m, s->slot, false);
+		if (slot != NULL && slot->head != NULL &&
+			slot->head->offset == r->offset)
+		{
+			mk_share_memory_pop(m, slot);
+			mk_share_memory_release(m, slot);
+		}
+	}
+}
+
+static void
+mk_held_end(bool committed)
+{
+	if (committed)
+		mk_held_remember();
+	else
+		mk_held_note_undone(0);
+	memset(&mk_held, 0, sizeof(mk_held));
+}
+
+static const MkParticipant mk_held_participant = {
+	.subxact_commit = mk_held_subxact_commit,
+	.subxact_abort = mk_held_subxact_abort,
+	.is_empty = mk_held_is_empty,
+	.check = mk_held_check,
+	.lock = mk_held_lock,
+	.write = mk_held_write,
+	.end = mk_held_end,
+};
+
+void
+mk_share_held_init(void)
+{
+	mk_xact_add_participant(&mk_held_participant);
+}

@@ -1,0 +1,112 @@
+/*
+ * mk_share_held.h
+ *		Records of share groups that a transaction holds, and its answers.
+ */
+#ifndef MK_SHARE_HELD_H
+#define MK_SHARE_HELD_H
+
+#include "mk_group_use.h"
+#include "mk_share_memory.h"
+#include "mk_share_rows.h"
+
+/* What becomes of a record when the transaction commits. */
+typedef enum MkShareOutcome
+{
+	MK_OUTCOME_NONE, /* not answered */
+	MK_OUTCOME_DONE, /* accepted, rejected, a dead letter, or gone */
+	/* the others hold up the later records of the slot */
+	MK_OUTCOME_LOCK, /* acquired under a lock, to "until" */
+	MK_OUTCOME_RELEASE, /* available from "until" on; not counted */
+	MK_OUTCOME_FAIL, /* to be tried again from "until" on */
+	MK_OUTCOME_BLOCK /* waits for a person */
+} MkShareOutcome;
+
+typedef struct MkShareAnswer
+{
+	MkShareOutcome outcome;
+	TimestampTz until; /* DT_NOBEGIN: at once */
+	int32 count; /* of deliveries, from now on */
+	bool renewed; /* the acquisition is the one that the record had */
+	char *error; /* NULL: none; in mk_xact_context() */
+} MkShareAnswer;
+
+/* A slot that the transaction has locked */
+typedef struct MkHeldSlot
+{
+	MkShareMemory *memory;
+	uint32 slot;
+	MkShareKey key;
+	MkGroupUse *use; /* NULL until it has a record */
+	int64 version; /* of the group, when the slot was locked */
+	int32 ordering_epoch;
+	int nesting; /* of the subtransaction that has the lock */
+	int last; /* number of its last record, -1: none */
+} MkHeldSlot;
+
+typedef struct MkHeldRecord
+{
+	int slot; /* number of the slot */
+	int before; /* number of the slot's record before this one, -1: none */
+	int nesting; /* of the subtransaction that acquired it */
+	int64 offset;
+	bool accept; /* it is accepted unless it is answered otherwise */
+	bool delivered; /* handed out, to be answered in this transaction */
+	MkDelivery delivery; /* the newest one when it was acquired; no error */
+	MkShareAnswer answer;
+} MkHeldRecord;
+
+/* To be called once, in _PG_init. */
+extern void mk_share_held_init(void);
+
+/*
+ * Tells that an error from now on is the extension's own, which says nothing about
+ * the records; or that none is any more.
+ */
+extern void mk_share_held_set_calling(bool calling);
+
+/* Whether the transaction holds no record. */
+extern bool mk_share_held_is_empty(void);
+
+/* The slot, NULL if the transaction does not hold it. */
+extern MkHeldSlot *mk_share_held_find(MkShareMemory *m, uint32 slot);
+
+/*
+ * Locks a slot that the transaction does not hold yet.  NULL if another session has
+ * it, or if the transaction holds as many as it may; *full tells which.
+ */
+extern MkHeldSlot *mk_share_held_lock(const MkGroup *group, MkShareMemory *m,
+									  uint32 slot, bool *full);
+
+/* Releases the slot that was locked last, which has no record. */
+extern void mk_share_held_unlock(MkHeldSlot *s);
+
+/* Whether the slot has a record that holds up later ones. */
+extern bool mk_share_held_is_closed(const MkHeldSlot *s);
+
+/* The highest offset of the slot's records, -1 if there is none. */
+extern int64 mk_share_held_last_offset(const MkHeldSlot *s);
+
+/*
+ * Adds a record to the slot, after all that it has, and registers the use of the
+ * group and the topic.  The result is valid until the next call.
+ */
+extern MkHeldRecord *
+mk_share_held_add(const MkGroup *group, MkHeldSlot *s, int64 offset,
+				  const MkDelivery *delivery);
+
+/* The record of this offset, NULL if the transaction does not hold it. */
+extern MkHeldRecord *mk_share_held_record(MkHeldSlot *s, int64 offset);
+extern MkHeldSlot *mk_share_held_slot_of(const MkHeldRecord *record);
+
+/* The slot's record before this one, NULL if it is the first. */
+extern MkHeldRecord *mk_share_held_before(const MkHeldRecord *record);
+
+/*
+ * Answers a record, in place of an answer that it has.  Rolls back with the
+ * savepoint.  If the answer holds up the later records of the slot, these are
+ * released.
+ */
+extern void
+mk_share_held_answer(MkHeldRecord *record, const MkShareAnswer *answer);
+
+#endif /* MK_SHARE_HELD_H */
