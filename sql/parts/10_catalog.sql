@@ -324,12 +324,12 @@ COMMENT ON COLUMN minikafka.inbox.event_id IS 'event id';
 COMMENT ON COLUMN minikafka.inbox.payload_sha256 IS 'SHA-256 of the payload; NULL if none was given';
 COMMENT ON COLUMN minikafka.inbox.accepted_at IS 'when the event was accepted';
 
--- A topic's row outlives a DROP TABLE of its table.  A dump must not contain
--- such a row: its regclass would be a bare number, which could be the OID of an
+-- A topic's rows outlive a DROP TABLE of its table.  A dump must not contain
+-- such rows: their regclass would be a bare number, which could be the OID of an
 -- unrelated table after the restore.
 SELECT pg_extension_config_dump('minikafka.topic', 'WHERE EXISTS (SELECT FROM pg_catalog.pg_class c WHERE c.oid = rel)');
-SELECT pg_extension_config_dump('minikafka.partition', '');
-SELECT pg_extension_config_dump('minikafka.segment', '');
+SELECT pg_extension_config_dump('minikafka.partition', 'WHERE topic_id IN (SELECT t.topic_id FROM minikafka.topic t JOIN pg_catalog.pg_class c ON c.oid = t.rel)');
+SELECT pg_extension_config_dump('minikafka.segment', 'WHERE topic_id IN (SELECT t.topic_id FROM minikafka.topic t JOIN pg_catalog.pg_class c ON c.oid = t.rel)');
 SELECT pg_extension_config_dump('minikafka.compaction', '');
 SELECT pg_extension_config_dump('minikafka.consumer_group', '');
 SELECT pg_extension_config_dump('minikafka.group_grant', '');
