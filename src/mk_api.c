@@ -117,11 +117,18 @@ mk_api_interval(FunctionCallInfo fcinfo, int arg, const char *name, int64 least)
 MkTopic *
 mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode)
 {
-	text *name;
+	return mk_api_named_topic(fcinfo, arg, "topic", mode);
+}
 
-	mk_api_require(fcinfo, arg, "topic");
-	name = PG_GETARG_TEXT_PP(arg);
-	return mk_topic_get(VARDATA_ANY(name), VARSIZE_ANY_EXHDR(name), mode);
+MkTopic *
+mk_api_named_topic(FunctionCallInfo fcinfo, int arg, const char *name,
+				   AclMode mode)
+{
+	text *topic;
+
+	mk_api_require(fcinfo, arg, name);
+	topic = PG_GETARG_TEXT_PP(arg);
+	return mk_topic_get(VARDATA_ANY(topic), VARSIZE_ANY_EXHDR(topic), mode);
 }
 
 MkTopic *

@@ -51,6 +51,10 @@ extern int64 mk_api_interval(FunctionCallInfo fcinfo, int arg, const char *name,
 /* Gets the topic that the argument names; see mk_topic_get. */
 extern MkTopic *mk_api_topic(FunctionCallInfo fcinfo, int arg, AclMode mode);
 
+/* The same for an argument of another name than "topic". */
+extern MkTopic *mk_api_named_topic(FunctionCallInfo fcinfo, int arg,
+								   const char *name, AclMode mode);
+
 /* The same for reading; members of pg_monitor need no right to the topic. */
 extern MkTopic *mk_api_monitored_topic(FunctionCallInfo fcinfo, int arg);
 

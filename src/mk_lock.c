@@ -435,6 +435,12 @@ mk_lock_setting(int64 needed)
 	return needed / mk_lock_backends() + 1;
 }
 
+void
+mk_lock_redrive(int32 topic_id)
+{
+	mk_acquire(MK_LOCK_REDRIVE, topic_id, 0, ExclusiveLock);
+}
+
 #ifdef USE_ASSERT_CHECKING
 
 static bool
@@ -532,6 +538,12 @@ mk_lock_producer_is_mine(const char *name)
 {
 	return mk_hash_is_mine(MK_LOCK_PRODUCER, mk_lock_producer_tag(name),
 						   ExclusiveLock);
+}
+
+bool
+mk_lock_redrive_is_mine(int32 topic_id)
+{
+	return mk_is_mine(MK_LOCK_REDRIVE, topic_id, 0, ExclusiveLock);
 }
 
 bool

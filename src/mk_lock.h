@@ -14,7 +14,8 @@
  * each kind in ascending order; the maker lock after its sequencing lock.  Two
  * transactions that keep to it can never deadlock.  Before the commit, at the
  * call, only append() takes the lock of its producer and that of its
- * partition, and drop_topic() those of all partitions.  A step of maintenance
+ * partition, redrive() that a topic is in use and its redrive lock, and
+ * drop_topic() the locks of all partitions.  A step of maintenance
  * takes: that the topic is in use, the cleaning lock of a partition, its log
  * start; or that topics are in use, a group; or a producer.  If a log has lost
  * records, group partitions and producers come after the cleaning lock, and in
@@ -71,7 +72,9 @@ typedef enum MkLockKind
 	/* has records of a slot of a share group */
 	MK_LOCK_SHARE_SLOT = 19791,
 	/* is making a checkpoint of a share group in a partition */
-	MK_LOCK_SHARE_CHECKPOINT = 19792
+	MK_LOCK_SHARE_CHECKPOINT = 19792,
+	/* is sending dead letters of the topic back: redrive() */
+	MK_LOCK_REDRIVE = 19793
 } MkLockKind;
 
 /*
@@ -213,6 +216,12 @@ extern int64 mk_lock_setting(int64 needed);
 extern bool mk_lock_cleaning(int32 topic_id, int32 partition, bool wait);
 
 /*
+ * "I am sending dead letters of this topic back", from the call to the end of
+ * the transaction.
+ */
+extern void mk_lock_redrive(int32 topic_id);
+
+/*
  * Whether this transaction (for a sign, this session) holds a lock: for Assert
  * only.  The exclusive lock of a group counts as the shared one too.
  */
@@ -231,6 +240,7 @@ extern bool mk_lock_group_partition_is_mine(const char *group_id,
 extern bool mk_lock_member_is_mine(int32 member_no);
 extern bool mk_lock_producer_is_mine(const char *name);
 extern bool mk_lock_cleaning_is_mine(int32 topic_id, int32 partition);
+extern bool mk_lock_redrive_is_mine(int32 topic_id);
 extern bool mk_lock_share_slot_is_mine(int32 group_no, int32 topic_id,
 									   int32 partition, uint32 slot);
 extern bool mk_lock_share_checkpoint_is_mine(int32 group_no, int32 topic_id,

@@ -85,6 +85,8 @@ static const struct
 	[MK_REL_SHARE_DONE_PKEY] = {"share_done_pkey", 0},
 	[MK_REL_SHARE_DELIVERY] = {"share_delivery", MK_NATTS_SHARE_DELIVERY},
 	[MK_REL_SHARE_DELIVERY_PKEY] = {"share_delivery_pkey", 0},
+	[MK_REL_REDRIVEN] = {"redriven", MK_NATTS_REDRIVEN},
+	[MK_REL_REDRIVEN_PKEY] = {"redriven_pkey", 0},
 };
 
 /* The cache. */

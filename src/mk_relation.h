@@ -58,6 +58,8 @@ typedef enum MkRelation
 	MK_REL_SHARE_DONE_PKEY,
 	MK_REL_SHARE_DELIVERY,
 	MK_REL_SHARE_DELIVERY_PKEY,
+	MK_REL_REDRIVEN,
+	MK_REL_REDRIVEN_PKEY,
 	MK_NUM_RELS
 } MkRelation;
 
@@ -85,6 +87,7 @@ typedef enum MkRelation
 #define MK_NATTS_SHARE_CHECKPOINT 9
 #define MK_NATTS_SHARE_DONE       6
 #define MK_NATTS_SHARE_DELIVERY   13
+#define MK_NATTS_REDRIVEN         4
 
 /* Must be called once, in _PG_init. */
 extern void mk_relation_init(void);

@@ -144,6 +144,20 @@ mk_scan_keep(MkLogRecord *r)
 		mk_fetch_external(r->record.headers, r->record.headers_isnull);
 }
 
+static Datum
+mk_copy(Datum datum, bool isnull)
+{
+	return isnull ? (Datum) 0 : PointerGetDatum(PG_DETOAST_DATUM_COPY(datum));
+}
+
+void
+mk_scan_copy(MkLogRecord *r)
+{
+	r->record.key = mk_copy(r->record.key, r->record.key_isnull);
+	r->record.value = mk_copy(r->record.value, r->record.value_isnull);
+	r->record.headers = mk_copy(r->record.headers, r->record.headers_isnull);
+}
+
 /* Whether two values are equal, or both NULL. */
 static bool
 mk_is_same(Datum a, bool a_isnull, Datum b, bool b_isnull)

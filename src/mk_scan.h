@@ -68,6 +68,9 @@ extern bool mk_scan_is_visible(MkScan *s, Snapshot snapshot);
 extern void mk_scan_record(MkScan *s, MkLogRecord *record);
 extern void mk_scan_keep(MkLogRecord *record);
 
+/* Copies the values into the current memory context, detoasted. */
+extern void mk_scan_copy(MkLogRecord *record);
+
 /* Whether two records have the same key and the same value. */
 extern bool mk_scan_is_same(const MkRecord *a, const MkRecord *b);
 

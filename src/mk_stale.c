@@ -37,6 +37,7 @@
 #include "mk_membership.h"
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
+#include "mk_redriven.h"
 #include "mk_stale.h"
 
 /* A group or a producer that has stale offsets. */
@@ -229,6 +230,7 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 	mk_lock_topic_in_use(topic_id);
 	mk_catalog_check_topic(topic, topic_id);
 	mk_compacted_forget(topic, partition, tail);
+	mk_redriven_forget_beyond(topic, partition, tail);
 	foreach (lc, groups)
 		if (mk_stale_reset_group(topic, partition, lfirst(lc)))
 			forgotten->groups++;

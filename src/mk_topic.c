@@ -85,14 +85,13 @@ mk_topic_find(const char *name)
 }
 
 /*
- * Checks that the user has one of the rights of "mode", or if "monitored" is a
+ * Checks that a user has one of the rights of "mode", or if "monitored" is a
  * member of pg_monitor.  The topic's cache entry keeps the rights until the
  * topic or a role's membership may have changed.
  */
 static void
-mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
+mk_topic_check_right(MkTopic *topic, Oid user, AclMode mode, bool monitored)
 {
-	Oid user = GetUserId();
 	uint64 generation = mk_catalog_generation();
 	AclMode found;
 	bool gone = false;
@@ -122,7 +121,7 @@ mk_topic_check_right(MkTopic *topic, AclMode mode, bool monitored)
 					 quote_identifier(NameStr(topic->name)))));
 	}
 
-	rls = check_enable_rls(topic->relid, InvalidOid, true);
+	rls = check_enable_rls(topic->relid, user, true);
 	if (rls == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -167,7 +166,7 @@ mk_topic_get_internal(const char *name, int length, AclMode mode,
 		last_length = length;
 		pfree(terminated);
 	}
-	mk_topic_check_right(last_topic, mode, monitored);
+	mk_topic_check_right(last_topic, GetUserId(), mode, monitored);
 	return last_topic;
 }
 
@@ -209,7 +208,13 @@ mk_topic_any_allows(AclMode mode)
 void
 mk_topic_check_readable(MkTopic *topic)
 {
-	mk_topic_check_right(topic, ACL_SELECT, false);
+	mk_topic_check_right(topic, GetUserId(), ACL_SELECT, false);
+}
+
+void
+mk_topic_check_allows(MkTopic *topic, Oid user, AclMode mode)
+{
+	mk_topic_check_right(topic, user, mode, false);
 }
 
 bool

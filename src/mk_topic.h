@@ -31,6 +31,12 @@ extern bool mk_topic_any_allows(AclMode mode);
 /* 42501 or 0A000 unless the user may read the topic. */
 extern void mk_topic_check_readable(MkTopic *topic);
 
+/*
+ * 42501 or 0A000 unless "user" has one of the rights of "mode" to the topic;
+ * 42704 if it was dropped.
+ */
+extern void mk_topic_check_allows(MkTopic *topic, Oid user, AclMode mode);
+
 /* Whether the user may see the offsets of the topic. */
 extern bool mk_topic_is_visible(const MkTopic *topic);
 

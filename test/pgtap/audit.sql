@@ -13,7 +13,10 @@ GRANT USAGE ON SCHEMA minikafka TO audit_bare, audit_reader, audit_writer, audit
 GRANT CREATE ON SCHEMA minikafka_topics TO audit_owner;
 SET ROLE audit_owner;
 SELECT minikafka.create_topic('audit', 1, cleanup_policy => 'compact,delete');
+SELECT minikafka.create_topic('audit.dead', 1);
+SELECT minikafka.send('audit', '1', 'k');
 GRANT SELECT ON minikafka_topics.audit TO audit_reader;
+GRANT SELECT ON minikafka_topics."audit.dead" TO audit_reader;
 GRANT INSERT ON minikafka_topics.audit TO audit_writer;
 GRANT DELETE ON minikafka_topics.audit TO audit_cleaner;
 SET ROLE audit_reader;
@@ -88,6 +91,9 @@ FROM (VALUES
 	('grant_group', $$'audit', 'audit_bare'$$, 'r', true),
 	('revoke_group', $$'audit', 'audit_bare'$$, 'r', true),
 	('set_group_owner', $$'audit', 'audit_reader'$$, 'r', true),
+	-- a group is one role's, its topic another's: see dead_letter.sql
+	('dead_letter', $$'audit', 'audit', 0, 0, 'audit.dead', 'error'$$, '', true),
+	('redrive', $$'audit.dead'$$, 'ro', true),
 	-- no topic decides: USAGE on the schema is the right
 	('inbox_accept', $$'audit new', 'event'$$, 'bmrwco', true),
 	('inbox_accept', $$'audit', 'event'$$, 'w', true),
@@ -176,7 +182,7 @@ ROLLBACK;
 
 SELECT minikafka.leave_group('audit', 'm');
 SELECT minikafka.delete_group('audit'), minikafka.delete_group('audit plain');
-SELECT minikafka.drop_topic('audit');
+SELECT minikafka.drop_topic('audit'), minikafka.drop_topic('audit.dead');
 DELETE FROM minikafka.producer WHERE producer = 'audit';
 DELETE FROM minikafka.inbox WHERE consumer_no = (SELECT consumer_no FROM minikafka.inbox_consumer WHERE consumer = 'audit');
 DELETE FROM minikafka.inbox_consumer WHERE consumer = 'audit';

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(194);
+SELECT plan(196);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -68,6 +68,8 @@ INSERT INTO contract VALUES
 	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),
 	('member_is_expired', 'group_id text, member_id text', 'boolean', 's', 'u'),
 	('group_commits', 'group_id text', 'TABLE(topic text, partition integer, "offset" bigint, metadata text, committed_at timestamp with time zone, member_id text, generation integer)', 's', 'u'),
+	('dead_letter', 'group_id text, topic text, partition integer, record_offset bigint, dead_letter_topic text, error text', 'void', 'v', 'u'),
+	('redrive', 'dead_letter_topic text, partition integer DEFAULT NULL::integer, record_offset bigint DEFAULT NULL::bigint, max_records integer DEFAULT NULL::integer, target_topic text DEFAULT NULL::text', 'bigint', 'v', 'u'),
 	('inbox_accept', 'consumer text, event_id text, payload bytea DEFAULT NULL::bytea', 'boolean', 'v', 'u'),
 	-- procedures have no result
 	('maintain', '', NULL, 'v', 'u'),

@@ -2,7 +2,7 @@
 -- Rights: which role may call what, which role sees what
 --
 BEGIN;
-SELECT plan(495);
+SELECT plan(507);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -93,6 +93,7 @@ INSERT INTO calls VALUES
 	($$minikafka.commit_offset('tap ' || current_user, 'tap', 0, 0)$$, '{SELECT}'),
 	($$minikafka.join_group('tap join ' || current_user, '{other, tap}')$$, '{SELECT}'),
 	($$minikafka.delete_records('tap', 0, 0)$$, '{DELETE}'),
+	($$minikafka.redrive('tap', max_records => 1)$$, '{SELECT}'),
 	($$minikafka.set_topic_option('tap', 'max_message_bytes', '10')$$, '{}'),
 	($$minikafka.add_partitions('tap', 2)$$, '{}'),
 	($$minikafka.drop_topic('tap')$$, '{}');

@@ -26,6 +26,7 @@ END $$;
 SET client_min_messages = warning;
 SELECT minikafka.create_topic('known', 2);
 SELECT minikafka.append('known', 0, 'k', '{}', producer => 'p', sequence => 0), minikafka.append('known', 1, 'k', '{}');
+SELECT minikafka.create_topic('dead', 1);
 SELECT minikafka.commit_offset('group', 'known', 0, 1);
 SELECT minikafka.join_group('members', '{known}', 'm');
 SELECT minikafka.inbox_accept('consumer', 'event', 'v');
@@ -80,6 +81,8 @@ INSERT INTO calls (function, arguments) VALUES
 	('revoke_group', ARRAY[$$'group'::text$$, $$'regress_grantee'::text$$]),
 	('delete_records', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$]),
 	('latest', ARRAY[$$'known'::text$$]),
+	('dead_letter', ARRAY[$$'group'::text$$, $$'known'::text$$, $$0::int$$, $$0::bigint$$, $$'dead'::text$$, $$'error'::text$$]),
+	('redrive', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$, $$1::int$$, $$'dead'::text$$]),
 	('init_producer', ARRAY[$$'p'::text$$]),
 	('producer_state', ARRAY[$$'p'::text$$]),
 	('inbox_accept', ARRAY[$$'consumer'::text$$, $$'event'::text$$, $$'v'::bytea$$]);
@@ -353,7 +356,7 @@ SELECT producer, owner = current_user AS own, epoch FROM minikafka.producer WHER
 SELECT consumer, event_id FROM minikafka.inbox JOIN minikafka.inbox_consumer USING (consumer_no) ORDER BY 1, 2;
 SELECT * FROM minikafka.check_topic('known');
 
-SELECT minikafka.drop_topic('known');
+SELECT minikafka.drop_topic('known'), minikafka.drop_topic('dead');
 DROP TABLE calls, replacements, ids, effects, bait CASCADE;
 DROP FUNCTION hook(int), try(text);
 DROP ROLE regress_grantee;

@@ -27,6 +27,9 @@ SELECT minikafka.create_topic('Emptied.v1', 1, segment_records => 10);
 SELECT minikafka.create_topic('none', 1);
 SELECT minikafka.create_topic('dropped', 1);
 SELECT minikafka.create_topic('lost', 1);
+SELECT minikafka.create_topic('dead', 1), minikafka.create_topic('again', 1);
+SELECT minikafka.send('dead', 'x', headers => '{"__dlq.errors.topic": "again"}') FROM generate_series(1, 4);
+SELECT minikafka.redrive('dead', max_records => 2), minikafka.redrive('dead', 0, 3);
 GRANT INSERT ON minikafka_topics.orders TO producer;
 GRANT SELECT ON minikafka_topics.orders TO consumer;
 -- the values: text, NULL, empty, bytes that are no text, large, with headers
@@ -78,6 +81,7 @@ SELECT * FROM minikafka.group_member;
 SELECT * FROM minikafka.group_assignment ORDER BY 1, 2, 3;
 SELECT * FROM minikafka.group_progress ORDER BY 1, 2, 3, 4;
 SELECT * FROM minikafka.member_heartbeat;
+SELECT * FROM minikafka.redriven ORDER BY 1, 2, 3;
 SELECT partition, log_start_offset, end_offset, committed_offset, lag
 FROM minikafka.lag('g');
 SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relacl,
@@ -146,7 +150,7 @@ SELECT segments FROM minikafka.partitions WHERE topic = 'orders' AND partition =
 	is( $node->safe_psql(
 			$database, q{SELECT minikafka.committed('g', 'orders', 0);
 			SELECT count(*) FROM (SELECT minikafka.create_topic('new')) t;
-			SELECT count(*) = 1 FROM minikafka.topic WHERE topic_id > 5}),
+			SELECT count(*) = 1 FROM minikafka.topic WHERE topic_id > 7}),
 		"20\n1\nt",
 		"$name: a new topic has a new number");
 	($status, $out, $err) = $node->psql($database,

@@ -60,7 +60,7 @@ my $catalog = "SELECT rel, topic_id FROM minikafka.topic ORDER BY 2";
 on($old, $_)
   for 'CREATE TABLE business (id int PRIMARY KEY)',
   q{SELECT minikafka.create_topic('orders', 2, segment_records => 100);
-	SELECT minikafka.create_topic('With.dots', 1)},
+	SELECT minikafka.create_topic('With.dots', 1), minikafka.create_topic('orders.again', 1)},
   q{SELECT count(minikafka.send('orders', 'v' || i, partition => i % 2))
 	FROM generate_series(0, 149) i},
   q{SELECT minikafka.delete_records('orders', 0, 20)},
@@ -125,6 +125,8 @@ on($old, $_)
   q{SELECT minikafka.delete_records('orders', 1, 10)},
   q{SELECT minikafka.delete_records('orders', 0, 130)},
   q{SELECT minikafka.inbox_accept('mailer', 'e2')},
+  q{SELECT minikafka.redrive('orders', 0, 140, target_topic => 'orders.again')},
+  q{SELECT minikafka.redrive('orders', 0, 141, target_topic => 'orders.again')},
   q{CALL minikafka.maintain()};
 
 # the switch: no session writes on the old one any more; maintenance does not wait for
@@ -145,6 +147,7 @@ SELECT group_id, member_id, partitions FROM minikafka.group_members ORDER BY 1, 
 SELECT * FROM minikafka.producer_state('p');
 SELECT * FROM minikafka.check_topic('orders');
 SELECT * FROM minikafka.inbox ORDER BY 1, 2;
+SELECT * FROM minikafka.redriven ORDER BY 1, 2, 3;
 };
 my $expected = on($old, $state);
 on($new, 'DROP SUBSCRIPTION copy');
@@ -181,7 +184,7 @@ SELECT count(*), count(DISTINCT group_no) FROM minikafka.consumer_group;
 SELECT count(*), count(DISTINCT member_no) FROM minikafka.group_member;
 SELECT count(*), count(DISTINCT producer_id) FROM minikafka.producer;
 SELECT count(*), count(DISTINCT consumer_no) FROM minikafka.inbox_consumer}),
-	"3|3\n5|5\n3|3\n2|2\n2|2", 'numbers of their own');
+	"4|4\n5|5\n3|3\n2|2\n2|2", 'numbers of their own');
 is(on($new, q{SELECT minikafka.committed('plain', 'orders', 0)}), '77', 'and nothing else has changed');
 is(on($new, q{SELECT count(*) FROM minikafka_topics.orders WHERE partition = 1 AND "offset" < 10}),
 	on($old, q{SELECT count(*) FROM minikafka_topics.orders WHERE partition = 1 AND "offset" < 10}),

@@ -131,7 +131,7 @@ END $$;
 	is(state_after($waits, "CALL make_invoices('$member')"),
 		'55P03', 'a lock that is not granted stops the batch');
 	ask($holds, 'ROLLBACK');
-	is(sql(q{SELECT end_offset FROM minikafka.offsets('orders.failed', 0)}),
+	is(sql(q{SELECT end_offset FROM minikafka.offsets('orders.dead', 0)}),
 		0, 'and no record is set aside');
 	$_->quit for $holds, $waits;
 }
@@ -139,9 +139,9 @@ my @members = map { start_psql($node, "CALL make_all('$_')") } 0, 1;
 finish_ok($_, 'a member makes invoices') for @members;
 is( sql(q{SELECT count(*), sum(order_id) FROM invoice}),
 	'270|40500', 'all orders but the bad ones');
-is( sql(q{SELECT count(*), count(DISTINCT (headers->'failed.partition', headers->'failed.offset')),
-		string_agg(DISTINCT convert_from(value, 'UTF8') || ' ' || (headers->>'failed.sqlstate'), ' ')
-		FROM minikafka_topics."orders.failed"}),
+is( sql(q{SELECT count(*), count(DISTINCT (headers->'__dlq.errors.partition', headers->'__dlq.errors.offset')),
+		string_agg(DISTINCT convert_from(value, 'UTF8') || ' ' || left(headers->>'__dlq.errors.message', 5), ' ')
+		FROM minikafka_topics."orders.dead"}),
 	'30|30|no JSON 22P02', 'each bad one is set aside once');
 
 # The record's own headers, in both forms; and a failure that is of the consumer
@@ -156,21 +156,51 @@ like(
 	($node->psql('postgres', "CALL make_invoices('$owner')"))[2],
 	qr/relation "invoice" does not exist/,
 	'a table that was renamed stops the batch');
-is(sql(q{SELECT end_offset FROM minikafka.offsets('orders.failed', 0)}),
+is(sql(q{SELECT end_offset FROM minikafka.offsets('orders.dead', 0)}),
 	30, 'and no record is set aside');
 sql('ALTER TABLE renamed RENAME TO invoice');
 sql("CALL make_all('$owner')");
 is(sql('SELECT count(*) FROM invoice WHERE order_id = 1000'),
 	1, 'the same records are processed then');
-is( sql(q{SELECT h - '{failed.partition,failed.offset}'::text[] FROM (
+is( sql(q{SELECT h->>'__dlq.errors.topic', left(h->>'__dlq.errors.message', 5),
+		h - ARRAY(SELECT jsonb_object_keys(h) EXCEPT SELECT unnest('{a,a:3q0=}'::text[])) FROM (
 		SELECT "offset", CASE jsonb_typeof(headers) WHEN 'object' THEN headers ELSE (
 			SELECT jsonb_object_agg(e->>'key' || coalesce(':' || (e->>'base64'), ''), e->>'value')
 			FROM jsonb_array_elements(headers) e) END AS h
-		FROM minikafka_topics."orders.failed" WHERE convert_from(key, 'UTF8') = 'own') f ORDER BY "offset"}),
-	join("\n",
-		'{"a": "1", "failed.topic": "orders", "failed.sqlstate": "22P02"}',
-		'{"a": "1", "a:3q0=": null, "failed.topic": "orders", "failed.sqlstate": "22P02"}'),
+		FROM minikafka_topics."orders.dead" WHERE convert_from(key, 'UTF8') = 'own') f ORDER BY "offset"}),
+	qq(orders|22P02|{"a": "1"}\norders|22P02|{"a": "1", "a:3q0=": null}),
 	'records keep their own headers');
+
+# Redrives of the same letters by several sessions, some of which roll back, while
+# new letters come and are sent back too: each once
+my $letters = sql(q{SELECT count(*) FROM minikafka_topics."orders.dead"});
+my $redrives = start_pgbench(
+	$node, {
+		'redrive@3' => q{
+\set n random(1, 3)
+SELECT minikafka.redrive('orders.dead', max_records => :n);
+},
+		'undone' => q{
+BEGIN;
+SELECT minikafka.redrive('orders.dead');
+ROLLBACK;
+},
+		'fail' => q{
+\set offset random(0, 9)
+SELECT minikafka.dead_letter('invoices', 'orders', 0, :offset, 'orders.dead', 'again ' || :client_id);
+}
+	},
+	'-c6', '-j2', '-t50');
+finish_ok($redrives, 'redrives by several sessions');
+sql(q{SELECT minikafka.redrive('orders.dead')});
+my $failed = sql(q{SELECT count(*) FROM minikafka_topics."orders.dead"});
+cmp_ok($failed, '>', $letters, 'new letters have come');
+is( sql(q{SELECT count(*), count(DISTINCT headers->>'__dlq.redriven.offset') FROM (
+		SELECT CASE jsonb_typeof(headers) WHEN 'object' THEN headers ELSE (
+			SELECT jsonb_object_agg(e->>'key', e->>'value') FROM jsonb_array_elements(headers) e) END AS headers
+		FROM minikafka_topics.orders) r WHERE headers ? '__dlq.redriven.offset'}),
+	"$failed|$failed", 'each was sent back once');
+is(sql(q{SELECT count(*) FROM minikafka.redriven}), 1, 'the marks are one run');
 
 # ---------------------------------------------------------------------------
 # Read an urgent topic first: with a partition that is being revoked
