@@ -105,7 +105,7 @@ mk_look_listen(MkLook *look)
 		channels[i + 1] =
 			mk_wakeup_partition(look->sources[i].assignment->topic_id,
 								look->sources[i].assignment->partition);
-	look->is_late = mk_wakeup_listen(channels, look->nsources + 1);
+	look->is_late = mk_wakeup_listen(channels, look->nsources + 1, 0);
 }
 
 /* Finds the member and its partitions.  This counts as a poll. */

@@ -109,7 +109,8 @@ mk_share_look_listen(MkShareLook *look)
 		channels[i + 1] = mk_wakeup_partition(look->sources[i].topic->topic_id,
 											  look->sources[i].partition);
 	qsort(channels, n, sizeof(MkChannel), mk_channel_compare);
-	look->is_late = mk_wakeup_listen(channels, n);
+	look->is_late =
+		mk_wakeup_listen(channels, n, look->request.group->group_no);
 }
 
 /* Looks at all partitions once. */
@@ -184,6 +185,9 @@ mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
 	}
 	PG_END_TRY();
 	mk_poll_stop();
+	/* there may be more */
+	if (look->request.found > 0)
+		mk_wakeup_notify_share(look->request.group->group_no);
 }
 
 void

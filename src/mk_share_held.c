@@ -30,6 +30,7 @@
 #include "mk_share_held.h"
 #include "mk_share_undone.h"
 #include "mk_topic.h"
+#include "mk_wakeup.h"
 #include "mk_xact.h"
 
 /* How many runs are written and read before the next checkpoint. */
@@ -133,6 +134,7 @@ mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 		return NULL;
 	mk_xact_begin_use();
 	mk_share_undone_prepare();
+	mk_wakeup_when_released(m->key.group_no);
 	mk_held.slots = mk_array_grow(TopTransactionContext, mk_held.slots,
 								  mk_held.nslots, sizeof(MkHeldSlot));
 	s = &mk_held.slots[mk_held.nslots];

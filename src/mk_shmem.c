@@ -1,7 +1,7 @@
 /*
  * mk_shmem.c
  *		What all users of shared memory share: one request for memory, one
- *		start-up hook, and one callback at the end of each transaction.
+ *		start-up hook, and callbacks at the end of each transaction.
  *
  * Users add themselves in _PG_init.  The postmaster then asks each for its
  * size, and attaches them all in the start-up hook; backends inherit that, or,
@@ -14,6 +14,7 @@
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/resowner.h"
 
 #include "mk_shmem.h"
 
@@ -62,6 +63,18 @@ mk_shmem_xact_callback(XactEvent event, void *arg)
 			mk_users[i]->transaction_end();
 }
 
+static void
+mk_shmem_release_callback(ResourceReleasePhase phase, bool isCommit,
+						  bool isTopLevel, void *arg)
+{
+	/* a savepoint that commits passes its locks on */
+	if (phase != RESOURCE_RELEASE_AFTER_LOCKS || (isCommit && !isTopLevel))
+		return;
+	for (int i = 0; i < mk_nusers; i++)
+		if (mk_users[i]->locks_released != NULL)
+			mk_users[i]->locks_released(isTopLevel);
+}
+
 void
 mk_shmem_init(void)
 {
@@ -73,6 +86,7 @@ mk_shmem_init(void)
 	shmem_startup_hook = mk_shmem_startup;
 	/* the callback that is registered first runs last */
 	RegisterXactCallback(mk_shmem_xact_callback, NULL);
+	RegisterResourceReleaseCallback(mk_shmem_release_callback, NULL);
 }
 
 void

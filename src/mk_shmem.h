@@ -1,7 +1,7 @@
 /*
  * mk_shmem.h
  *		What all users of shared memory share: one request for memory, one
- *		start-up hook, and one callback at the end of each transaction.
+ *		start-up hook, and callbacks at the end of each transaction.
  *
  * A server has this shared memory only if the library is in
  * shared_preload_libraries.  Each user works without it too.
@@ -29,6 +29,13 @@ typedef struct MkShmemUser
 	 * actions have been told before.
 	 */
 	void (*transaction_end)(void);
+
+	/*
+	 * Called in each backend when locks have been released: those of the
+	 * transaction ("is_end"), or some of them, by rolling back a savepoint; may be
+	 * NULL.  The same as above holds otherwise.
+	 */
+	void (*locks_released)(bool is_end);
 } MkShmemUser;
 
 /* To be called once, in _PG_init, before all else that registers callbacks. */

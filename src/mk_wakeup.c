@@ -13,6 +13,11 @@
  * So either the first finds the records or the second finds the slot.  The
  * content of a slot that is just being written does not matter: its session
  * has not looked yet.
+ *
+ * A record of a share group is for one worker, so of its workers only one is woken
+ * at a time: one that has not been woken yet.  If it finds a record it wakes the
+ * next one, since there may be more.  If it finds none, another session has it, and
+ * wakes one when it releases it.
  */
 #include "postgres.h"
 
@@ -37,6 +42,7 @@ typedef struct MkSlot
 {
 	Oid database; /* InvalidOid: listens to nothing */
 	bool notified; /* set by other sessions */
+	int32 group_no; /* 0: every notification wakes it */
 	int n;
 	MkChannel channels[MK_MAX_CHANNELS];
 } MkSlot;
@@ -87,11 +93,27 @@ mk_wakeup_transaction_end(void)
 	mk_pending = NULL;
 }
 
+/* The share groups of which one is to be woken when locks are released */
+static int mk_nreleased = 0;
+static int32 *mk_released = NULL;
+
+static void
+mk_wakeup_locks_released(bool is_end)
+{
+	for (int i = 0; i < mk_nreleased; i++)
+		mk_wakeup_notify_share(mk_released[i]);
+	if (!is_end)
+		return;
+	mk_nreleased = 0;
+	mk_released = NULL;
+}
+
 static const MkShmemUser mk_wakeup_user = {
 	.name = "minikafka listeners",
 	.size = mk_wakeup_size,
 	.attach = mk_wakeup_attach,
 	.transaction_end = mk_wakeup_transaction_end,
+	.locks_released = mk_wakeup_locks_released,
 };
 
 void
@@ -146,7 +168,7 @@ mk_wakeup_begin(void)
 }
 
 bool
-mk_wakeup_listen(const MkChannel *channels, int n)
+mk_wakeup_listen(const MkChannel *channels, int n, int32 group_no)
 {
 	MkSlot *slot;
 
@@ -155,7 +177,7 @@ mk_wakeup_listen(const MkChannel *channels, int n)
 	slot = &mk_wakeup->slots[mk_proc_number()];
 	if (n > MK_MAX_CHANNELS)
 		n = MK_ALL_CHANNELS;
-	if (mk_listening && slot->n == n &&
+	if (mk_listening && slot->n == n && slot->group_no == group_no &&
 		(n == MK_ALL_CHANNELS ||
 		 memcmp(slot->channels, channels, n * sizeof(MkChannel)) == 0))
 		return false;
@@ -163,6 +185,7 @@ mk_wakeup_listen(const MkChannel *channels, int n)
 	if (n != MK_ALL_CHANNELS)
 		memcpy(slot->channels, channels, n * sizeof(MkChannel));
 	slot->n = n;
+	slot->group_no = group_no;
 	slot->database = MyDatabaseId;
 	if (!mk_listening)
 		mk_wakeup_begin();
@@ -188,11 +211,17 @@ mk_wakeup_take(void)
 void
 mk_wakeup_stop(void)
 {
+	volatile MkSlot *slot;
+
 	if (!mk_listening)
 		return;
-	mk_wakeup->slots[mk_proc_number()].database = InvalidOid;
+	slot = &mk_wakeup->slots[mk_proc_number()];
+	slot->database = InvalidOid;
 	pg_atomic_fetch_sub_u32(&mk_wakeup->listeners, 1);
 	mk_listening = false;
+	/* what this worker was woken for is for another one */
+	if (slot->group_no != 0 && slot->notified)
+		mk_wakeup_notify_share(slot->group_no);
 }
 
 /* Whether a slot, which may be changing, has the channel. */
@@ -209,26 +238,85 @@ mk_slot_has(const volatile MkSlot *slot, MkChannel channel)
 	return false;
 }
 
+/*
+ * The number of slots to look at; 0 if no session listens.
+ */
+static uint32
+mk_wakeup_slots(void)
+{
+	if (mk_wakeup == NULL)
+		return 0;
+	pg_memory_barrier();
+	if (likely(pg_atomic_read_u32(&mk_wakeup->listeners) == 0))
+		return 0;
+	return pg_atomic_read_u32(&mk_wakeup->nslots);
+}
+
+static void
+mk_wakeup_set(uint32 number)
+{
+	((volatile MkSlot *) &mk_wakeup->slots[number])->notified = true;
+	SetLatch(&GetPGProcByNumber(number)->procLatch);
+}
+
+/* Share groups of which a notification wakes one worker each; others, all. */
+#define MK_MAX_WOKEN_GROUPS 16
+
 void
 mk_wakeup_notify(MkChannel channel)
 {
-	uint32 nslots;
+	uint32 nslots = mk_wakeup_slots();
+	int32 woken[MK_MAX_WOKEN_GROUPS];
+	int nwoken = 0;
 
-	if (mk_wakeup == NULL)
-		return;
-	pg_memory_barrier();
-	if (likely(pg_atomic_read_u32(&mk_wakeup->listeners) == 0))
-		return;
-	nslots = pg_atomic_read_u32(&mk_wakeup->nslots);
+	for (uint32 i = 0; i < nslots; i++)
+	{
+		volatile MkSlot *slot = &mk_wakeup->slots[i];
+		int32 group_no = slot->group_no;
+		bool is_woken = false;
+
+		if (slot->database != MyDatabaseId || !mk_slot_has(slot, channel))
+			continue;
+		if (group_no != 0)
+		{
+			for (int j = 0; j < nwoken; j++)
+				is_woken |= woken[j] == group_no;
+			if (is_woken || slot->notified)
+				continue;
+			if (nwoken < MK_MAX_WOKEN_GROUPS)
+				woken[nwoken++] = group_no;
+		}
+		mk_wakeup_set(i);
+	}
+}
+
+void
+mk_wakeup_notify_share(int32 group_no)
+{
+	uint32 nslots = mk_wakeup_slots();
+
 	for (uint32 i = 0; i < nslots; i++)
 	{
 		volatile MkSlot *slot = &mk_wakeup->slots[i];
 
-		if (slot->database != MyDatabaseId || !mk_slot_has(slot, channel))
-			continue;
-		slot->notified = true;
-		SetLatch(&GetPGProcByNumber(i)->procLatch);
+		if (slot->database == MyDatabaseId && slot->group_no == group_no &&
+			!slot->notified)
+		{
+			mk_wakeup_set(i);
+			return;
+		}
 	}
+}
+
+void
+mk_wakeup_when_released(int32 group_no)
+{
+	if (mk_wakeup == NULL ||
+		(mk_nreleased > 0 && mk_released[mk_nreleased - 1] == group_no))
+		return;
+	mk_released = mk_array_grow(TopTransactionContext, mk_released,
+								mk_nreleased, sizeof(int32));
+	mk_released[mk_nreleased++] = group_no;
 }
 
 void

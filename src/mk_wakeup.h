@@ -29,8 +29,11 @@ extern MkChannel mk_wakeup_group(int32 group_no);
  * session's latch is set when one of them is notified.  True if it did not
  * listen to exactly these before: then the caller has to look for what was
  * committed meanwhile.
+ *
+ * "group_no" is 0, or the share group of a worker: of the workers of a group a
+ * notification wakes one.
  */
-extern bool mk_wakeup_listen(const MkChannel *channels, int n);
+extern bool mk_wakeup_listen(const MkChannel *channels, int n, int32 group_no);
 
 /*
  * Whether a channel was notified since the last call.  The caller has to look
@@ -48,7 +51,16 @@ extern void mk_wakeup_stop(void);
  */
 extern void mk_wakeup_notify(MkChannel channel);
 
-/* The same when the transaction has ended, however it does. */
+/* Wakes one of the workers that listen for a share group.  Cannot fail. */
+extern void mk_wakeup_notify_share(int32 group_no);
+
+/*
+ * The same whenever locks of this transaction have been released: at its end, and
+ * when a savepoint is rolled back.
+ */
+extern void mk_wakeup_when_released(int32 group_no);
+
+/* mk_wakeup_notify() when the transaction has ended, however it does. */
 extern void mk_wakeup_at_end(MkChannel channel);
 
 #endif /* MK_WAKEUP_H */
