@@ -6,9 +6,11 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -18,6 +20,7 @@
 #include "mk_group.h"
 #include "mk_member.h"
 #include "mk_topic.h"
+#include "mk_topic_admin.h"
 #include "mk_xact.h"
 
 void
@@ -96,6 +99,45 @@ mk_api_id(FunctionCallInfo fcinfo, int arg, const char *name)
 			*c = ' ';
 	mk_group_check_id(what, id);
 	return id;
+}
+
+static int
+mk_string_compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+char **
+mk_api_topic_names(FunctionCallInfo fcinfo, int arg, const char *name, int *n)
+{
+	Datum *datums;
+	bool *nulls;
+	int total;
+	char **names;
+
+	mk_api_require(fcinfo, arg, name);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(arg), TEXTOID, -1, false,
+					  TYPALIGN_INT, &datums, &nulls, &total);
+	if (total == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" must name a topic", name)));
+	names = palloc(total * sizeof(char *));
+	for (int i = 0; i < total; i++)
+	{
+		if (nulls[i])
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("argument \"%s\" must not contain nulls", name)));
+		names[i] = TextDatumGetCString(datums[i]);
+		mk_topic_check_name(names[i]);
+	}
+	qsort(names, total, sizeof(char *), mk_string_compare);
+	*n = 0;
+	for (int i = 0; i < total; i++)
+		if (i == 0 || strcmp(names[i], names[*n - 1]) != 0)
+			names[(*n)++] = names[i];
+	return names;
 }
 
 int64

@@ -58,6 +58,14 @@ extern MkTopic *mk_api_named_topic(FunctionCallInfo fcinfo, int arg,
 /* The same for reading; members of pg_monitor need no right to the topic. */
 extern MkTopic *mk_api_monitored_topic(FunctionCallInfo fcinfo, int arg);
 
+/*
+ * Gets an array of names of topics, which need not exist: sorted, each once.
+ * 22023 if it or an element is NULL, if it is empty, and for a name that no
+ * topic can have.
+ */
+extern char **
+mk_api_topic_names(FunctionCallInfo fcinfo, int arg, const char *name, int *n);
+
 /* Gets a partition of the topic; 42704 if it does not exist. */
 extern int32
 mk_api_partition(FunctionCallInfo fcinfo, int arg, const MkTopic *topic);

@@ -238,12 +238,12 @@ mk_poll_row(const MkTopic *topic, int32 partition, const MkLogRecord *r,
 	return mk_record_row(arg, topic, partition, r);
 }
 
-/* poll(group_id, member_id, max_records, max_bytes, max_wait) */
+/* poll(group_id, member_id, max_records, max_bytes, max_wait, topics) */
 static Datum
 mk_api_poll(FunctionCallInfo fcinfo, MkForm form)
 {
 	MkRecordRows rows;
-	MkPoll poll;
+	MkPoll poll = {0};
 
 	mk_api_enter_writer("poll()");
 	poll.group_id = mk_api_id(fcinfo, 0, "group_id");
@@ -251,6 +251,8 @@ mk_api_poll(FunctionCallInfo fcinfo, MkForm form)
 	poll.max_records = mk_api_most(fcinfo, 2, "max_records");
 	poll.max_bytes = mk_api_most(fcinfo, 3, "max_bytes");
 	poll.max_wait = mk_api_interval(fcinfo, 4, "max_wait", 0);
+	if (!PG_ARGISNULL(5))
+		poll.topics = mk_api_topic_names(fcinfo, 5, "topics", &poll.ntopics);
 	poll.sink = mk_poll_row;
 	poll.arg = &rows;
 	mk_record_rows_begin(&rows, fcinfo, form, "with minikafka.seek() to");

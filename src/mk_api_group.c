@@ -45,12 +45,6 @@ mk_member_id(FunctionCallInfo fcinfo)
  * Members
  */
 
-static int
-mk_string_compare(const void *a, const void *b)
-{
-	return strcmp(*(char *const *) a, *(char *const *) b);
-}
-
 /*
  * Reads the topics that a member subscribes to, each once.  42501 if it may not
  * read one that exists.
@@ -58,32 +52,7 @@ mk_string_compare(const void *a, const void *b)
 static void
 mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
 {
-	Datum *names;
-	bool *nulls;
-	int n;
-
-	mk_api_require(fcinfo, 1, "topics");
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(1), TEXTOID, -1, false,
-					  TYPALIGN_INT, &names, &nulls, &n);
-	if (n == 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("argument \"topics\" must name a topic")));
-	join->topics = palloc(n * sizeof(char *));
-	for (int i = 0; i < n; i++)
-	{
-		if (nulls[i])
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("argument \"topics\" must not contain nulls")));
-		join->topics[i] = TextDatumGetCString(names[i]);
-		mk_topic_check_name(join->topics[i]);
-	}
-	qsort(join->topics, n, sizeof(char *), mk_string_compare);
-	for (int i = 0; i < n; i++)
-		if (i == 0 ||
-			strcmp(join->topics[i], join->topics[join->ntopics - 1]) != 0)
-			join->topics[join->ntopics++] = join->topics[i];
+	join->topics = mk_api_topic_names(fcinfo, 1, "topics", &join->ntopics);
 	for (int i = 0; i < join->ntopics; i++)
 	{
 		MkTopic *topic = mk_catalog_topic_by_name(join->topics[i]);
@@ -586,8 +555,10 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 	for (int32 i = 0; i < call.npartitions; i++)
 	{
 		const MkLag *lag = &call.lags[i];
-		Datum values[8] = {0};
-		bool nulls[8];
+		const int64 more[] = {lag->ready, lag->in_flight, lag->waiting,
+							  lag->lost};
+		Datum values[8 + lengthof(more)] = {0};
+		bool nulls[8 + lengthof(more)];
 		Interval time_lag = {.time = lag->time_lag};
 
 		memset(nulls, unreadable, sizeof(nulls));
@@ -604,6 +575,11 @@ mk_lag_rows(FunctionCallInfo fcinfo, const char *group_id, const MkGroup *group,
 		nulls[7] |= lag->owner == NULL || expired[lag->owner - group->members];
 		if (!nulls[7])
 			values[7] = CStringGetTextDatum(lag->owner->member_id);
+		for (int j = 0; j < (int) lengthof(more); j++)
+		{
+			values[8 + j] = Int64GetDatum(more[j]);
+			nulls[8 + j] |= more[j] < 0;
+		}
 		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 }
@@ -650,6 +626,7 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 	char *group_id;
 	char *member_id;
 	TimestampTz until;
+	TimestampTz next;
 	int round = 0;
 	bool ready;
 
@@ -663,10 +640,10 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 		do
 		{
 			PushActiveSnapshot(GetTransactionSnapshot());
-			ready = mk_poll_is_ready(group_id, member_id);
+			ready = mk_poll_is_ready(group_id, member_id, &next);
 			PopActiveSnapshot();
 			mk_step_commit();
-		} while (!ready && mk_poll_sleep(&round, until));
+		} while (!ready && mk_poll_sleep(&round, until, next));
 	}
 	PG_FINALLY();
 	{

@@ -25,6 +25,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_member.h"
+#include "mk_needed.h"
 #include "mk_progress.h"
 #include "mk_target.h"
 #include "mk_topic.h"
@@ -178,6 +179,10 @@ mk_progress_action_lock(void *deferred)
 		mk_concurrent(d, "polled");
 	if (d->commits_position && p->committed != d->seen_committed)
 		mk_concurrent(d, "committed");
+	/* the group begins to read the partition, or goes back */
+	if ((d->commits && (p->committed < 0 || d->committed < p->committed)) ||
+		(d->moves && d->position < p->committed))
+		mk_needed_grows(d->topic_id);
 }
 
 /* Writes the next row. */
@@ -265,6 +270,7 @@ mk_progress_action_copy(MkGroupUse *use, const MkGroup *group,
 								NameStr(topic->name)));
 
 	mk_topic_defer_use(topic->topic_id);
+	mk_needed_defer();
 	old = MemoryContextSwitchTo(mk_xact_context());
 	d = palloc0(sizeof(MkProgressAction));
 	if (before != NULL)

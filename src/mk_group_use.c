@@ -24,6 +24,7 @@
 #include "mk_group_use.h"
 #include "mk_liveness.h"
 #include "mk_lock.h"
+#include "mk_needed.h"
 #include "mk_xact.h"
 
 /* The deferred action: what the commit does in one group. */
@@ -57,6 +58,33 @@ mk_group_discard(void *deferred)
 	list_free(d->users);
 	list_free(d->changes);
 	pfree(d);
+}
+
+/*
+ * A member that joins begins to read its topics; a share group may begin to read
+ * the topics of a change, or go back in them.
+ */
+static void
+mk_group_needs_more(const List *changes)
+{
+	const ListCell *lc;
+
+	foreach (lc, changes)
+	{
+		const MkGroupChange *change = lfirst(lc);
+
+		for (int i = 0; change->share != NULL && i < change->share->ntopics;
+			 i++)
+			mk_needed_grows(change->share->topic_ids[i]);
+		for (int i = 0; change->join != NULL && i < change->join->ntopics; i++)
+		{
+			const MkTopic *topic =
+				mk_catalog_topic_by_name(change->join->topics[i]);
+
+			if (topic != NULL)
+				mk_needed_grows(topic->topic_id);
+		}
+	}
 }
 
 /*
@@ -103,6 +131,7 @@ mk_group_lock(void *deferred)
 		return; /* it was deleted; what needs it raises the error */
 	foreach (lc, d->users)
 		mk_group_check_right(use->group, lfirst_oid(lc), false);
+	mk_group_needs_more(d->changes);
 }
 
 /* Makes the changes. */
@@ -252,6 +281,8 @@ mk_group_use_defer(const char *group_id, const MkGroupChange *change)
 			return;
 	}
 	old = MemoryContextSwitchTo(mk_xact_context());
+	if (change->join != NULL || change->share != NULL)
+		mk_needed_defer();
 	copy = palloc(sizeof(MkGroupChange));
 	*copy = *change;
 	copy->user = GetUserId();

@@ -124,6 +124,10 @@ mk_lag_get(const char *group_id, const MkGroup *group, const MkTopic *topic,
 	result->end = e->end;
 	position = Max(result->committed, result->log_start);
 	result->lag = Max(result->end - position, 0);
+	result->ready = result->in_flight = result->waiting = -1;
+	result->lost = result->committed < 0
+		? -1
+		: Max(result->log_start - result->committed, 0);
 	result->time_lag = 0;
 	if (result->lag > 0 && mk_end_time(e, topic, position, &ts))
 		result->time_lag =

@@ -28,6 +28,14 @@ typedef struct MkLag
 	int64 committed; /* -1: none */
 	int64 lag;
 	int64 time_lag; /* microseconds, -1: not known, of a wrong clock */
+
+	/* of a share group: -1 for another */
+	int64 ready;
+	int64 in_flight;
+	int64 waiting;
+
+	/* offsets that the log start has passed before the group read them */
+	int64 lost; /* -1: not known, without a committed offset */
 	const MkMember *owner; /* NULL: no member has the partition */
 } MkLag;
 

@@ -165,6 +165,15 @@ mk_lock_topic_drop(int32 topic_id)
 	mk_acquire(MK_LOCK_TOPIC, topic_id, 0, ExclusiveLock);
 }
 
+bool
+mk_lock_needed(int32 topic_id, bool exclusive, bool wait)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_NEEDED, topic_id, 0);
+
+	return LockAcquire(&tag, exclusive ? ExclusiveLock : RowShareLock, false,
+					   !wait) != LOCKACQUIRE_NOT_AVAIL;
+}
+
 void
 mk_lock_log_start(int32 topic_id, int32 partition)
 {

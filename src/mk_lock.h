@@ -10,7 +10,8 @@
  * stated otherwise.
  *
  * A committing transaction takes them in this order: that topics are in use,
- * log starts, groups, group partitions, producers, partitions to sequence,
+ * log starts, groups, group partitions, what groups need, producers,
+ * partitions to sequence,
  * each kind in ascending order; the maker lock after its sequencing lock.  Two
  * transactions that keep to it can never deadlock.  Before the commit, at the
  * call, only append() takes the lock of its producer and that of its
@@ -74,7 +75,12 @@ typedef enum MkLockKind
 	/* is making a checkpoint of a share group in a partition */
 	MK_LOCK_SHARE_CHECKPOINT = 19792,
 	/* is sending dead letters of the topic back: redrive() */
-	MK_LOCK_REDRIVE = 19793
+	MK_LOCK_REDRIVE = 19793,
+	/*
+	 * is making a group need more of a topic: it goes back, or begins to read; or
+	 * is removing what groups have read
+	 */
+	MK_LOCK_NEEDED = 19794
 } MkLockKind;
 
 /*
@@ -126,6 +132,13 @@ extern void mk_lock_topic_drop(int32 topic_id);
 
 /* "I am moving the log start." */
 extern void mk_lock_log_start(int32 topic_id, int32 partition);
+
+/*
+ * "I am making a group need more of this topic than before", shared; and,
+ * exclusively, "I am moving a log start by what groups need".  Waits; or only
+ * tries, and returns false if another session holds the lock.
+ */
+extern bool mk_lock_needed(int32 topic_id, bool exclusive, bool wait);
 
 /*
  * "I am taking a number from this sequence", held only for that moment; the

@@ -242,6 +242,14 @@ mk_do_retain(MkTopicWork *w)
 	if (from <= mk_log_start(w->topic, w->partition))
 		return;
 	mk_lock_log_start(w->topic_id, w->partition);
+	if (mk_retain_heeds_groups(w->topic))
+	{
+		/* from now on no group goes back, and none begins to read */
+		if (!mk_lock_needed(w->topic_id, true, !w->steps->is_pass))
+			return;
+		AcceptInvalidationMessages();
+		from = mk_retain_from(w->topic, w->partition, mk_clock_now());
+	}
 	before = mk_log_start(w->topic, w->partition);
 	if (from <= before)
 		return;

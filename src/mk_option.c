@@ -22,6 +22,7 @@ typedef enum MkOptionType
 	MK_OPTION_INT32,
 	MK_OPTION_INT64,
 	MK_OPTION_INTERVAL,
+	MK_OPTION_BOOL,
 	MK_OPTION_WORD /* one of a list of words; MkTopic has its number */
 } MkOptionType;
 
@@ -68,6 +69,7 @@ static void mk_check_retention_bytes(Datum value);
 static void mk_check_delete_retention(Datum value);
 static void mk_check_min_compaction_lag(Datum value);
 static void mk_check_min_insync_replicas(Datum value);
+static void mk_check_delivery_delay(Datum value);
 
 static const MkOption mk_options[] = {
 	{
@@ -173,6 +175,28 @@ static const MkOption mk_options[] = {
 		.preset = "bytes",
 		.field = MK_FIELD(value_format),
 	},
+	{
+		.name = "delivery_delay",
+		.column = MK_COLUMN_DELIVERY_DELAY,
+		.type = MK_OPTION_INTERVAL,
+		.check = mk_check_delivery_delay,
+		.field = MK_FIELD(delivery_delay),
+		.unset = 0,
+	},
+	{
+		.name = "keep_unread",
+		.column = MK_COLUMN_KEEP_UNREAD,
+		.type = MK_OPTION_BOOL,
+		.preset = "false",
+		.field = MK_FIELD(keep_unread),
+	},
+	{
+		.name = "delete_read",
+		.column = MK_COLUMN_DELETE_READ,
+		.type = MK_OPTION_BOOL,
+		.preset = "false",
+		.field = MK_FIELD(delete_read),
+	},
 };
 
 /* All columns but topic_id, rel and created_at are options. */
@@ -235,6 +259,12 @@ static void
 mk_check_min_compaction_lag(Datum value)
 {
 	mk_check_not_negative("min_compaction_lag", value);
+}
+
+static void
+mk_check_delivery_delay(Datum value)
+{
+	mk_check_not_negative("delivery_delay", value);
 }
 
 static void
@@ -332,6 +362,21 @@ mk_option_parse_number(const MkOption *o, const char *value)
 	return number;
 }
 
+/* A boolean from a text; 22023 if it is none. */
+static bool
+mk_option_parse_bool(const MkOption *o, const char *value)
+{
+	bool result;
+
+	if (!parse_bool(value, &result))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("invalid value for option \"%s\": \"%s\"", o->name, value),
+			 errhint("It must be \"true\" or \"false\".")));
+	return result;
+}
+
 /* Converts a text to the option's value, and checks it. */
 static Datum
 mk_option_value(const MkOption *o, const char *value)
@@ -352,6 +397,9 @@ mk_option_value(const MkOption *o, const char *value)
 			datum = DirectFunctionCall3(interval_in, CStringGetDatum(value),
 										ObjectIdGetDatum(InvalidOid),
 										Int32GetDatum(-1));
+			break;
+		case MK_OPTION_BOOL:
+			datum = BoolGetDatum(mk_option_parse_bool(o, value));
 			break;
 		case MK_OPTION_WORD:
 			datum = mk_option_check_word(o, value);
@@ -377,6 +425,7 @@ mk_option_check_argument(const MkOption *o, Datum datum)
 								   o->most);
 			break;
 		case MK_OPTION_INTERVAL:
+		case MK_OPTION_BOOL:
 			break;
 		case MK_OPTION_WORD:
 			datum = mk_option_check_word(o, TextDatumGetCString(datum));
@@ -511,6 +560,9 @@ mk_option_read_one(const MkOption *o, const MkRows *rows, HeapTuple tuple,
 		case MK_OPTION_INTERVAL:
 			*(int64 *) field =
 				mk_rows_interval_or(rows, tuple, o->column, o->unset);
+			break;
+		case MK_OPTION_BOOL:
+			*(bool *) field = mk_rows_bool(rows, tuple, o->column);
 			break;
 		case MK_OPTION_WORD:
 			/* an unknown word counts as the first one */

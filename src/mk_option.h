@@ -30,7 +30,10 @@ typedef enum MkTopicColumn
 	MK_COLUMN_MIN_COMPACTION_LAG,
 	MK_COLUMN_CREATED_AT,
 	MK_COLUMN_VALUE_FORMAT,
-	MK_NUM_COLUMNS = MK_COLUMN_VALUE_FORMAT
+	MK_COLUMN_DELIVERY_DELAY,
+	MK_COLUMN_KEEP_UNREAD,
+	MK_COLUMN_DELETE_READ,
+	MK_NUM_COLUMNS = MK_COLUMN_DELETE_READ
 } MkTopicColumn;
 
 /* A topic's row, or a part of it; values[0] is that of the first column. */
@@ -88,6 +91,9 @@ typedef struct MkTopic
 	int64 retention_bytes; /* or MK_UNLIMITED */
 	int64 delete_retention; /* of tombstones */
 	int64 min_compaction_lag; /* -1 if it is not set */
+	int64 delivery_delay; /* 0: none; see mk_log_due */
+	bool keep_unread; /* this and the next: see mk_retain.c */
+	bool delete_read;
 
 	/* derived from the options, or from its table */
 	bool deletes;

@@ -16,6 +16,10 @@
  * The turns grow as if the poll had not been rolled back, and the first partition
  * of the batch comes last.  So each time round a bad record fails one batch, of its
  * own partition only; the other partitions are committed, and share batches again.
+ *
+ * A partition whose next record is not due yet is left alone until it is: the
+ * session that waits does not listen to it, since what is sent meanwhile cannot be
+ * due earlier.
  */
 #include "postgres.h"
 
@@ -26,8 +30,10 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "mk_clock.h"
 #include "mk_compat.h"
 #include "mk_consumer.h"
+#include "mk_due.h"
 #include "mk_errors.h"
 #include "mk_group.h"
 #include "mk_liveness.h"
@@ -54,25 +60,30 @@ typedef struct MkSource
 	MkAssignment *assignment;
 	MkTopic *topic;
 	MkPosition position;
+	bool waits; /* its next record is not due yet */
 } MkSource;
 
 /* One look at all partitions of a member. */
 typedef struct MkLook
 {
-	const MkPoll *poll;
+	const MkPoll *poll; /* NULL: only whether there is something to poll */
 	MkGroup *group;
 	MkMember *member;
+	List *topic_ids; /* those to which the poll is restricted */
 	bool listens; /* to be woken by what it would find later */
 	bool is_late; /* it may have missed what came before it listened */
 	bool due; /* the commit has something to do in the group */
 	int nsources;
 	MkSource *sources;
 	int64 max_records;
-	int64 last_turn; /* higher than those of all sources */
+	int64 turn; /* the greatest of the member's partitions */
+	int64 last_turn; /* higher than those that this look gives */
+	TimestampTz now;
+	TimestampTz next; /* when the next record is due that waits */
 
 	/* the source that is being read */
 	const MkSource *source;
-	int64 next; /* offset */
+	int64 next_offset;
 	bool refused; /* the sink refused its next record */
 
 	/* all sources */
@@ -99,13 +110,96 @@ static void
 mk_look_listen(MkLook *look)
 {
 	MkChannel *channels = palloc((look->nsources + 1) * sizeof(MkChannel));
+	int n = 0;
 
-	channels[0] = mk_wakeup_group(look->group->group_no);
+	channels[n++] = mk_wakeup_group(look->group->group_no);
 	for (int i = 0; i < look->nsources; i++)
-		channels[i + 1] =
-			mk_wakeup_partition(look->sources[i].assignment->topic_id,
-								look->sources[i].assignment->partition);
-	look->is_late = mk_wakeup_listen(channels, look->nsources + 1, 0);
+		if (!look->sources[i].waits)
+			channels[n++] =
+				mk_wakeup_partition(look->sources[i].assignment->topic_id,
+									look->sources[i].assignment->partition);
+	look->is_late = mk_wakeup_listen(channels, n, 0);
+}
+
+/*
+ * Finds the topics to which the poll is restricted.  The member may have subscribed
+ * to a name that the topic had before.
+ */
+static void
+mk_look_topics(MkLook *look)
+{
+	const MkMember *m = look->member;
+
+	look->topic_ids = NIL;
+	for (int i = 0; i < look->poll->ntopics; i++)
+	{
+		const char *name = look->poll->topics[i];
+		MkTopic *topic = mk_catalog_topic_by_name(name);
+		bool found = false;
+
+		for (int j = 0; j < m->ntopics; j++)
+			if (strcmp(m->topics[j], name) == 0 ||
+				(topic != NULL && m->topic_ids[j] == topic->topic_id))
+			{
+				look->topic_ids = lappend_int(look->topic_ids, m->topic_ids[j]);
+				found = true;
+			}
+		if (!found)
+			ereport(ERROR,
+					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					 errmsg("member \"%s\" of group \"%s\" does not subscribe "
+							"to topic \"%s\"",
+							m->member_id, look->group->group_id, name),
+					 errhint("minikafka.group_members shows the topics that "
+							 "the member gave to minikafka.join_group().")));
+	}
+}
+
+/*
+ * Whether the source's next record is there, but not due.  False for a position
+ * outside the log, which reading resets.
+ */
+static bool
+mk_source_waits(MkLook *look, const MkSource *s)
+{
+	int32 partition = s->assignment->partition;
+	int64 log_start;
+	int64 start;
+	TimestampTz next = DT_NOEND;
+
+	if (s->topic->delivery_delay == 0)
+		return false;
+	log_start = mk_log_start(s->topic, partition);
+	start = s->position.position >= 0 ? s->position.position
+									  : s->position.committed;
+	if (start < 0 && look->member->reset != MK_RESET_NONE)
+		start = log_start;
+	if (start < log_start ||
+		mk_due_end(s->topic, partition, start, GetActiveSnapshot(), look->now,
+				   &next) > start ||
+		next == DT_NOEND)
+		return false;
+	look->next = Min(look->next, next);
+	return true;
+}
+
+/* Finds the sources that wait. */
+static void
+mk_look_waits(void *arg)
+{
+	MkLook *look = arg;
+
+	for (int i = 0; i < look->nsources; i++)
+		look->sources[i].waits = mk_source_waits(look, &look->sources[i]);
+}
+
+/* The errors of a partition that cannot be read. */
+static bool
+mk_look_may_fail(int sqlstate)
+{
+	return sqlstate == ERRCODE_MK_OFFSET_OUT_OF_RANGE ||
+		sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
+		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
 /* Finds the member and its partitions.  This counts as a poll. */
@@ -113,10 +207,16 @@ static void
 mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 {
 	bool lets_go = false;
+	bool delays = false;
 
 	look->group = mk_group_find(group_id);
 	look->member = mk_member_get(group_id, look->group, member_id, true);
 	look->due = mk_member_touch(look->group, look->member, MK_TOUCH_POLL);
+	look->now = mk_clock_now();
+	look->next = DT_NOEND;
+	look->turn = 0;
+	if (look->poll != NULL)
+		mk_look_topics(look);
 	look->sources =
 		palloc(Max(look->group->nassignments, 1) * sizeof(MkSource));
 	look->nsources = 0;
@@ -137,9 +237,15 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 		s->topic = mk_membership_topic_by_id(look->group, a->topic_id);
 		if (s->topic == NULL)
 			continue;
-		mk_topic_check_readable(s->topic);
 		s->assignment = a;
 		mk_consumer_position(look->group, look->member, a, &s->position);
+		look->turn = Max(look->turn, s->position.turn);
+		if (look->poll != NULL && look->poll->topics != NULL &&
+			!list_member_int(look->topic_ids, a->topic_id))
+			continue;
+		mk_topic_check_readable(s->topic);
+		s->waits = false;
+		delays |= s->topic->delivery_delay > 0;
 		if (!s->position.paused)
 			look->nsources++;
 	}
@@ -149,6 +255,9 @@ mk_look_begin(MkLook *look, const char *group_id, const char *member_id)
 		look->due = true;
 	}
 	qsort(look->sources, look->nsources, sizeof(MkSource), mk_source_compare);
+	/* what cannot be read fails when it is read */
+	if (delays)
+		(void) mk_try(mk_look_waits, look, mk_look_may_fail);
 	if (look->listens)
 		mk_look_listen(look);
 }
@@ -204,7 +313,8 @@ mk_look_take(const MkLogRecord *record, void *arg)
 
 	look->full =
 		look->found > 0 && look->bytes + record->bytes > look->poll->max_bytes;
-	if (look->full)
+	if (look->full ||
+		!mk_due_is(look->source->topic, record->ts, look->now, &look->next))
 		return false;
 	look->refused = !look->poll->sink(look->source->topic,
 									  look->source->assignment->partition,
@@ -213,7 +323,7 @@ mk_look_take(const MkLogRecord *record, void *arg)
 		return false;
 	look->found++;
 	look->bytes += record->bytes;
-	look->next = record->offset + 1;
+	look->next_offset = record->offset + 1;
 	return true;
 }
 
@@ -229,7 +339,7 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	mk_consumer_polling(look->member, s->assignment, &s->position, undone_turn);
 	start = mk_source_start(look, s);
 	look->source = s;
-	look->next = start;
+	look->next_offset = start;
 	look->refused = false;
 	while (!mk_log_try_read(s->topic, partition, start,
 							look->max_records - look->found, PG_INT64_MAX,
@@ -242,7 +352,7 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 						 ", outside [" INT64_FORMAT ", " INT64_FORMAT "],",
 						 start, mk_log_start(s->topic, partition),
 						 mk_log_end(s->topic, partition)));
-		start = look->next = mk_source_reset(look, s);
+		start = look->next_offset = mk_source_reset(look, s);
 		reset = true;
 	}
 
@@ -251,10 +361,11 @@ mk_look_read(MkLook *look, const MkSource *s, Snapshot snapshot, int64 turn)
 	 * in the next call, which reports the record again.
 	 */
 	look->any_refused |= look->refused;
-	if (look->next > start || reset)
-		mk_consumer_polled(
-			look->group, look->member, s->assignment, s->topic, &s->position,
-			look->next, look->refused ? s->position.turn : turn, undone_turn);
+	if (look->next_offset > start || reset)
+		mk_consumer_polled(look->group, look->member, s->assignment, s->topic,
+						   &s->position, look->next_offset,
+						   look->refused ? s->position.turn : turn,
+						   undone_turn);
 	if (reset && s->position.committed > mk_log_end(s->topic, partition))
 		mk_consumer_reset_committed(look->group, look->member, s->assignment,
 									s->topic, start);
@@ -302,12 +413,11 @@ mk_look_context(void)
 static void
 mk_look(MkLook *look, Snapshot snapshot)
 {
-	int64 turn = 0;
+	int64 turn;
 
 	mk_look_begin(look, look->poll->group_id, look->poll->member_id);
 	mk_look_limit(look);
-	for (int i = 0; i < look->nsources; i++)
-		turn = Max(turn, look->sources[i].position.turn);
+	turn = look->turn;
 	look->last_turn = turn + look->nsources + 1;
 	for (int i = 0;
 		 i < look->nsources && !look->full && look->found < look->max_records;
@@ -315,7 +425,7 @@ mk_look(MkLook *look, Snapshot snapshot)
 	{
 		const MkSource *s = &look->sources[i];
 
-		if (s->position.undone && look->found > 0)
+		if (s->waits || (s->position.undone && look->found > 0))
 			continue;
 		mk_look_read(look, s, snapshot, ++turn);
 		if (s->position.undone && look->found > 0)
@@ -327,7 +437,7 @@ mk_look(MkLook *look, Snapshot snapshot)
 int mk_poll_look_ms = MK_WOKEN_SLEEP_MS;
 
 bool
-mk_poll_sleep(int *round, TimestampTz until)
+mk_poll_sleep(int *round, TimestampTz until, TimestampTz next)
 {
 	static uint32 wait_event = 0;
 	long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), until);
@@ -337,6 +447,9 @@ mk_poll_sleep(int *round, TimestampTz until)
 
 	if (left <= 0)
 		return false;
+	if (next != DT_NOEND)
+		/* rounded up */
+		delay = Min(delay, Max((next - mk_clock_now() + 999) / 1000, 0));
 	if (!mk_wakeup_take())
 		(void) WaitLatch(
 			MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -356,7 +469,7 @@ static void
 mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
 {
 	int round = 0;
-	bool go_on = mk_wakeup_is_on() || mk_poll_sleep(&round, until);
+	bool go_on = mk_wakeup_is_on() || mk_poll_sleep(&round, until, look->next);
 
 	look->listens = true;
 	PG_TRY();
@@ -368,7 +481,7 @@ mk_poll_wait(MkLook *look, MemoryContext context, TimestampTz until)
 			mk_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
 			go_on = look->found == 0 && !look->any_refused && !look->due &&
-				(look->is_late || mk_poll_sleep(&round, until));
+				(look->is_late || mk_poll_sleep(&round, until, look->next));
 		}
 	}
 	PG_FINALLY();
@@ -406,19 +519,11 @@ mk_look_is_ready(void *arg)
 	MkLook *look = arg;
 
 	for (int i = 0; look->found == 0 && i < look->nsources; i++)
-		if (mk_source_start(look, &look->sources[i]) !=
-			mk_log_end(look->sources[i].topic,
-					   look->sources[i].assignment->partition))
+		if (!look->sources[i].waits &&
+			mk_source_start(look, &look->sources[i]) !=
+				mk_log_end(look->sources[i].topic,
+						   look->sources[i].assignment->partition))
 			look->found = 1;
-}
-
-/* The errors of a partition that cannot be read. */
-static bool
-mk_look_may_fail(int sqlstate)
-{
-	return sqlstate == ERRCODE_MK_OFFSET_OUT_OF_RANGE ||
-		sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE ||
-		sqlstate == ERRCODE_FEATURE_NOT_SUPPORTED;
 }
 
 /*
@@ -426,7 +531,7 @@ mk_look_may_fail(int sqlstate)
  * mk_poll() reports it; the next calls read the others.
  */
 bool
-mk_poll_is_ready(const char *group_id, const char *member_id)
+mk_poll_is_ready(const char *group_id, const char *member_id, TimestampTz *next)
 {
 	MkLook look = {.listens = true};
 	MemoryContext context = mk_look_context();
@@ -438,6 +543,7 @@ mk_poll_is_ready(const char *group_id, const char *member_id)
 	while (look.is_late);
 	ready = mk_try(mk_look_is_ready, &look, mk_look_may_fail) != NULL ||
 		look.found > 0;
+	*next = look.next;
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return ready;

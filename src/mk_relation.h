@@ -67,7 +67,7 @@ typedef enum MkRelation
  * The number of columns of each table, as in sql/parts/10_catalog.sql.  The
  * library checks these numbers before it uses the tables.
  */
-#define MK_NATTS_TOPIC            14
+#define MK_NATTS_TOPIC            17
 #define MK_NATTS_PARTITION        4
 #define MK_NATTS_SEGMENT          4
 #define MK_NATTS_COMPACTION       6

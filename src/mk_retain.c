@@ -15,6 +15,7 @@
 
 #include "mk_compacted.h"
 #include "mk_lock.h"
+#include "mk_needed.h"
 #include "mk_partition.h"
 #include "mk_retain.h"
 #include "mk_segment_drop.h"
@@ -50,6 +51,12 @@ mk_retain_by_size(const MkTopic *topic, int32 partition, int64 log_start,
 	return from;
 }
 
+bool
+mk_retain_heeds_groups(const MkTopic *topic)
+{
+	return topic->deletes && (topic->keep_unread || topic->delete_read);
+}
+
 int64
 mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now)
 {
@@ -62,6 +69,17 @@ mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now)
 		from = mk_log_since(topic, partition, now - topic->retention, end);
 	if (topic->retention_bytes != MK_UNLIMITED)
 		from = Max(from, mk_retain_by_size(topic, partition, from, end));
+	if (mk_retain_heeds_groups(topic))
+	{
+		int64 needed = mk_needed_from(topic, partition);
+
+		if (needed == MK_NEEDED_NOTHING)
+			return from;
+		if (topic->delete_read)
+			from = Max(from, needed);
+		if (topic->keep_unread)
+			from = Min(from, needed);
+	}
 	return from;
 }
 

@@ -10,11 +10,18 @@
 /*
  * The log start that the topic's options want at the time "now": the first
  * record that is not older than retention, or the first segment that
- * retention_bytes keeps, whichever is greater.  Neither before the current log
- * start nor beyond the end.
+ * retention_bytes keeps, whichever is greater; with delete_read also up to what
+ * groups need, and with keep_unread not beyond that.  Neither before the current
+ * log start nor beyond the end.
  */
 extern int64
 mk_retain_from(const MkTopic *topic, int32 partition, TimestampTz now);
+
+/*
+ * Whether what groups need counts in that.  Then a caller that moves the log
+ * start holds mk_lock_needed exclusively from before it asks.
+ */
+extern bool mk_retain_heeds_groups(const MkTopic *topic);
 
 /* The number of records at "from" or above, and below "to". */
 extern int64

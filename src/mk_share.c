@@ -145,20 +145,6 @@ mk_share_look_context(void)
 								 ALLOCSET_DEFAULT_SIZES);
 }
 
-/*
- * Sleeps until there may be something new, or something is due by the clock.
- * Returns false if it is too late.
- */
-static bool
-mk_share_sleep(int *round, TimestampTz due, TimestampTz until)
-{
-	TimestampTz wake = until;
-
-	if (!TIMESTAMP_IS_NOEND(due))
-		wake = Min(wake, GetCurrentTimestamp() + (due - mk_clock_now()));
-	return mk_poll_sleep(round, wake) || GetCurrentTimestamp() < until;
-}
-
 /* Looks again and again; see mk_poll.c. */
 static void
 mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
@@ -174,9 +160,9 @@ mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
 			PushActiveSnapshot(GetLatestSnapshot());
 			mk_share_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
-		} while (look->request.found == 0 &&
-				 (look->is_late ||
-				  mk_share_sleep(&round, look->request.due, until)));
+		} while (
+			look->request.found == 0 &&
+			(look->is_late || mk_poll_sleep(&round, until, look->request.due)));
 	}
 	PG_CATCH();
 	{

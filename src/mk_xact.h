@@ -53,6 +53,7 @@ typedef enum MkDeferredRank
 	MK_RANK_GROUP,
 	MK_RANK_MEMBER,
 	MK_RANK_PROGRESS, /* of a group in a partition */
+	MK_RANK_NEEDED, /* what groups need of topics */
 	MK_RANK_PRODUCER,
 	MK_RANK_OUTPUT, /* of a producer to a partition */
 	MK_RANK_REPEAT

@@ -37,36 +37,39 @@ CREATE FUNCTION minikafka.poll(
 	member_id text,
 	max_records integer DEFAULT 100,
 	max_bytes integer DEFAULT 52428800,
-	max_wait interval DEFAULT '0')
+	max_wait interval DEFAULT '0',
+	topics text[] DEFAULT NULL)
 RETURNS SETOF minikafka.record
 LANGUAGE c ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_poll';
-COMMENT ON FUNCTION minikafka.poll(text, text, integer, integer, interval) IS
-'Returns records of the member''s partitions, from its positions on: at most max_records, and after the first at most max_bytes. Takes the partitions in turn; a partition whose records this session has polled and rolled back is polled alone. Returns fewer records if members of the group were too slow. If there are none, waits up to max_wait, at READ COMMITTED, and returns records that arrive meanwhile. Takes effect with the transaction: the positions advance. It counts as a heartbeat. Requires the group, and SELECT on the topics. Errors: MK025 no such member, or its timeouts have passed, MK082 fenced, MK001 with auto_offset_reset none, 42501, 22023. At COMMIT: MK022 the group has moved a partition, or removed the member, meanwhile, MK101 another session has polled for the member.';
+COMMENT ON FUNCTION minikafka.poll(text, text, integer, integer, interval, text[]) IS
+'Returns records of the member''s partitions, from its positions on: at most max_records, and after the first at most max_bytes. Takes the partitions in turn; a partition whose records this session has polled and rolled back is polled alone. Returns fewer records if members of the group were too slow. A partition stops before a record that is younger than the topic''s delivery_delay. topics: reads only these of the member''s topics. If there are none, waits up to max_wait, at READ COMMITTED, and returns records that arrive, or become due, meanwhile. Takes effect with the transaction: the positions advance. It counts as a heartbeat. Requires the group, and SELECT on the topics. Errors: MK025 no such member, or its timeouts have passed, MK082 fenced, MK001 with auto_offset_reset none, 42501, 22023. At COMMIT: MK022 the group has moved a partition, or removed the member, meanwhile, MK101 another session has polled for the member.';
 
 CREATE FUNCTION minikafka.poll_text(
 	group_id text,
 	member_id text,
 	max_records integer DEFAULT 100,
 	max_bytes integer DEFAULT 52428800,
-	max_wait interval DEFAULT '0')
+	max_wait interval DEFAULT '0',
+	topics text[] DEFAULT NULL)
 RETURNS SETOF minikafka.record_text
 LANGUAGE c ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_poll_text';
-COMMENT ON FUNCTION minikafka.poll_text(text, text, integer, integer, interval) IS
-'Returns records of the member''s partitions, from its positions on, with key and value as text: at most max_records, and after the first at most max_bytes. Takes the partitions in turn; a partition whose records this session has polled and rolled back is polled alone. Returns fewer records if members of the group were too slow. If there are none, waits up to max_wait, at READ COMMITTED, and returns records that arrive meanwhile. Takes effect with the transaction: the positions advance. It counts as a heartbeat. A partition stops before a record that cannot be decoded. A partition that begins with such a record is skipped with a WARNING; if there is nothing else to return, it is an error (22021). Requires the group, and SELECT on the topics. Errors: MK025 no such member, or its timeouts have passed, MK082 fenced, MK001 with auto_offset_reset none, 42501, 22023. At COMMIT: MK022 the group has moved a partition, or removed the member, meanwhile, MK101 another session has polled for the member.';
+COMMENT ON FUNCTION minikafka.poll_text(text, text, integer, integer, interval, text[]) IS
+'Returns records of the member''s partitions, from its positions on, with key and value as text: at most max_records, and after the first at most max_bytes. Takes the partitions in turn; a partition whose records this session has polled and rolled back is polled alone. Returns fewer records if members of the group were too slow. A partition stops before a record that is younger than the topic''s delivery_delay. topics: reads only these of the member''s topics. If there are none, waits up to max_wait, at READ COMMITTED, and returns records that arrive, or become due, meanwhile. Takes effect with the transaction: the positions advance. It counts as a heartbeat. A partition stops before a record that cannot be decoded. A partition that begins with such a record is skipped with a WARNING; if there is nothing else to return, it is an error (22021). Requires the group, and SELECT on the topics. Errors: MK025 no such member, or its timeouts have passed, MK082 fenced, MK001 with auto_offset_reset none, 42501, 22023. At COMMIT: MK022 the group has moved a partition, or removed the member, meanwhile, MK101 another session has polled for the member.';
 
 CREATE FUNCTION minikafka.poll_json(
 	group_id text,
 	member_id text,
 	max_records integer DEFAULT 100,
 	max_bytes integer DEFAULT 52428800,
-	max_wait interval DEFAULT '0')
+	max_wait interval DEFAULT '0',
+	topics text[] DEFAULT NULL)
 RETURNS SETOF minikafka.record_json
 LANGUAGE c ROWS 100
 AS 'MODULE_PATHNAME', 'minikafka_poll_json';
-COMMENT ON FUNCTION minikafka.poll_json(text, text, integer, integer, interval) IS
-'Returns records of the member''s partitions, from its positions on, with the key as text and the value as JSON: at most max_records, and after the first at most max_bytes. Takes the partitions in turn; a partition whose records this session has polled and rolled back is polled alone. Returns fewer records if members of the group were too slow. If there are none, waits up to max_wait, at READ COMMITTED, and returns records that arrive meanwhile. Takes effect with the transaction: the positions advance. It counts as a heartbeat. A partition stops before a record that cannot be decoded. A partition that begins with such a record is skipped with a WARNING; if there is nothing else to return, it is an error (22021 or 22P02). Requires the group, and SELECT on the topics. Errors: MK025 no such member, or its timeouts have passed, MK082 fenced, MK001 with auto_offset_reset none, 42501, 22023. At COMMIT: MK022 the group has moved a partition, or removed the member, meanwhile, MK101 another session has polled for the member.';
+COMMENT ON FUNCTION minikafka.poll_json(text, text, integer, integer, interval, text[]) IS
+'Returns records of the member''s partitions, from its positions on, with the key as text and the value as JSON: at most max_records, and after the first at most max_bytes. Takes the partitions in turn; a partition whose records this session has polled and rolled back is polled alone. Returns fewer records if members of the group were too slow. A partition stops before a record that is younger than the topic''s delivery_delay. topics: reads only these of the member''s topics. If there are none, waits up to max_wait, at READ COMMITTED, and returns records that arrive, or become due, meanwhile. Takes effect with the transaction: the positions advance. It counts as a heartbeat. A partition stops before a record that cannot be decoded. A partition that begins with such a record is skipped with a WARNING; if there is nothing else to return, it is an error (22021 or 22P02). Requires the group, and SELECT on the topics. Errors: MK025 no such member, or its timeouts have passed, MK082 fenced, MK001 with auto_offset_reset none, 42501, 22023. At COMMIT: MK022 the group has moved a partition, or removed the member, meanwhile, MK101 another session has polled for the member.';
 
 CREATE PROCEDURE minikafka.wait_for_records(group_id text, member_id text, max_wait interval)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_wait_for_records';
@@ -187,7 +190,11 @@ CREATE TYPE minikafka.partition_lag AS (
 	committed_offset bigint,
 	lag bigint,
 	time_lag interval,
-	member_id text);
+	member_id text,
+	ready bigint,
+	in_flight bigint,
+	waiting bigint,
+	lost bigint);
 COMMENT ON TYPE minikafka.partition_lag IS 'The lag of a group in a partition, as lag() returns it.';
 
 CREATE FUNCTION minikafka.lag(group_id text, topic text DEFAULT NULL)
@@ -195,4 +202,4 @@ RETURNS SETOF minikafka.partition_lag
 LANGUAGE c STABLE PARALLEL UNSAFE ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_lag';
 COMMENT ON FUNCTION minikafka.lag(text, text) IS
-'Returns how far a group is behind, for each partition of a topic. NULL: of all topics that it reads or has committed offsets in; if it has no members, of those that its last members read. lag: number of unread records, end - max(committed, log start). time_lag: age of the oldest unread record, NULL if its time is in the future. member_id: the member that has the partition, if its timeouts have not passed. Requires SELECT on the topic, and the group, or membership in pg_monitor; with NULL, topics without that right are left out, and the columns of a topic that cannot be read (altered by hand) are NULL. Errors: 42704 unknown group or topic, 42501.';
+'Returns how far a group is behind, for each partition of a topic. NULL: of all topics that it reads or has committed offsets in; if it has no members, of those that its last members read. lag: number of unread records, end - max(committed, log start). time_lag: age of the oldest unread record, NULL if its time is in the future. member_id: the member that has the partition, if its timeouts have not passed. ready, in_flight, waiting: of share groups, else NULL. lost: number of offsets from the committed offset up to the log start, whose records were removed before the group committed them; zero again when it commits an offset that can be read, NULL without a committed offset. Requires SELECT on the topic, and the group, or membership in pg_monitor; with NULL, topics without that right are left out, and the columns of a topic that cannot be read (altered by hand) are NULL. Errors: 42704 unknown group or topic, 42501.';

@@ -24,7 +24,7 @@ COMMENT ON PROCEDURE minikafka.maintain() IS
 CREATE PROCEDURE minikafka.expire(topic text, INOUT removed bigint DEFAULT 0)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_expire';
 COMMENT ON PROCEDURE minikafka.expire(text, bigint) IS
-'Applies retention to a topic that the caller owns: advances the log starts to the first record that is not older than retention, or to the segments that retention_bytes keeps, then removes what lies below, except what is in use. removed: number of records that the log starts have passed. Waits for other sessions that remove records of the topic or have locked them, up to lock_timeout. It cannot run in a transaction block (2D000). Errors: 42704, 42501, 22023, 25006, 55P03, 55000 a table was altered.';
+'Applies retention to a topic that the caller owns: advances the log starts to the first record that is not older than retention, or to the segments that retention_bytes keeps, with keep_unread no further than all groups have read, with delete_read at least that far; then removes what lies below, except what is in use. removed: number of records that the log starts have passed. Waits for other sessions that remove records of the topic or have locked them, up to lock_timeout. It cannot run in a transaction block (2D000). Errors: 42704, 42501, 22023, 25006, 55P03, 55000 a table was altered.';
 
 CREATE PROCEDURE minikafka.compact(topic text, INOUT removed bigint DEFAULT 0)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_compact';

@@ -17,7 +17,10 @@ SELECT c.relname::text AS topic,
 	t.created_at,
 	t.delete_retention,
 	t.min_compaction_lag,
-	t.value_format
+	t.value_format,
+	t.delivery_delay,
+	t.keep_unread,
+	t.delete_read
 FROM minikafka.topic t
 JOIN pg_catalog.pg_class c ON c.oid = t.rel
 WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT, INSERT, DELETE')
@@ -37,6 +40,9 @@ COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
 COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long a tombstone is kept after the first pass of compaction that saw it; NULL: 24 hours';
 COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'minimum age of a record to be compacted; NULL: one hour for maintain(), none for compact()';
 COMMENT ON COLUMN minikafka.topics.value_format IS 'what a value must be: bytes (anything), text or json';
+COMMENT ON COLUMN minikafka.topics.delivery_delay IS 'minimum age of a record to be polled; NULL: none';
+COMMENT ON COLUMN minikafka.topics.keep_unread IS 'whether retention keeps what a group has not read';
+COMMENT ON COLUMN minikafka.topics.delete_read IS 'whether maintenance removes what all groups have read';
 
 CREATE VIEW minikafka.partitions WITH (security_barrier) AS
 SELECT c.relname::text AS topic,
@@ -166,7 +172,11 @@ SELECT g.group_id,
 	l.committed_offset,
 	l.lag,
 	l.time_lag,
-	l.member_id
+	l.member_id,
+	l.ready,
+	l.in_flight,
+	l.waiting,
+	l.lost
 FROM minikafka.consumer_group g
 CROSS JOIN LATERAL minikafka.lag(g.group_id) l
 WHERE g.owner <> '' AND minikafka.group_is_visible(g.group_id);
@@ -180,3 +190,7 @@ COMMENT ON COLUMN minikafka.consumer_lag.committed_offset IS 'committed offset; 
 COMMENT ON COLUMN minikafka.consumer_lag.lag IS 'number of unread records: end - max(committed, log start)';
 COMMENT ON COLUMN minikafka.consumer_lag.time_lag IS 'age of the oldest unread record; zero if there is none, NULL if its time is in the future';
 COMMENT ON COLUMN minikafka.consumer_lag.member_id IS 'member that has the partition; NULL if none has it, or if its timeouts have passed';
+COMMENT ON COLUMN minikafka.consumer_lag.ready IS 'of a share group: number of records that it can acquire now; NULL for a consumer group';
+COMMENT ON COLUMN minikafka.consumer_lag.in_flight IS 'of a share group: number of records that workers have; NULL for a consumer group';
+COMMENT ON COLUMN minikafka.consumer_lag.waiting IS 'of a share group: number of records that wait to be delivered again; NULL for a consumer group';
+COMMENT ON COLUMN minikafka.consumer_lag.lost IS 'number of offsets from the committed offset up to the log start: their records were removed before the group committed them; NULL without a committed offset';

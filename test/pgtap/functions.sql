@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(196);
+SELECT plan(197);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -46,9 +46,9 @@ INSERT INTO contract VALUES
 	('leave_group', 'group_id text, member_id text', 'void', 'v', 'u'),
 	('heartbeat', 'group_id text, member_id text', 'integer', 'v', 'u'),
 	('assignment', 'group_id text, member_id text', 'TABLE(topic text, partition integer, revoking boolean)', 's', 'u'),
-	('poll', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record', 'v', 'u'),
-	('poll_text', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record_text', 'v', 'u'),
-	('poll_json', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval', 'SETOF minikafka.record_json', 'v', 'u'),
+	('poll', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval, topics text[] DEFAULT NULL::text[]', 'SETOF minikafka.record', 'v', 'u'),
+	('poll_text', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval, topics text[] DEFAULT NULL::text[]', 'SETOF minikafka.record_text', 'v', 'u'),
+	('poll_json', 'group_id text, member_id text, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval, topics text[] DEFAULT NULL::text[]', 'SETOF minikafka.record_json', 'v', 'u'),
 	('commit', 'group_id text, member_id text', 'TABLE(topic text, partition integer, "offset" bigint)', 'v', 'u'),
 	('commit_offset', 'group_id text, topic text, partition integer, next_offset bigint, metadata text DEFAULT NULL::text, member_id text DEFAULT NULL::text, generation integer DEFAULT NULL::integer', 'void', 'v', 'u'),
 	('committed', 'group_id text, topic text, partition integer', 'bigint', 's', 'u'),
@@ -106,7 +106,7 @@ FROM (VALUES
 	('record', $$('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('ts', 'timestamp with time zone'), ('key', 'bytea'), ('value', 'bytea'), ('headers', 'jsonb')$$),
 	('record_text', $$('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('ts', 'timestamp with time zone'), ('key', 'text'), ('value', 'text'), ('headers', 'jsonb')$$),
 	('record_json', $$('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('ts', 'timestamp with time zone'), ('key', 'text'), ('value', 'jsonb'), ('headers', 'jsonb')$$),
-	('partition_lag', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text')$$)
+	('partition_lag', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text'), ('ready', 'bigint'), ('in_flight', 'bigint'), ('waiting', 'bigint'), ('lost', 'bigint')$$)
 ) v(type, columns);
 
 -- the views
@@ -117,12 +117,12 @@ SELECT results_eq(
 	format('VALUES %s', columns),
 	'columns of view ' || view)
 FROM (VALUES
-	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval'), ('value_format', 'text')$$),
+	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval'), ('value_format', 'text'), ('delivery_delay', 'interval'), ('keep_unread', 'boolean'), ('delete_read', 'boolean')$$),
 	('partitions', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('segments', 'bigint'), ('bytes', 'bigint')$$),
 	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text'), ('rebalanced_at', 'timestamp with time zone'), ('rebalanced_why', 'text')$$),
 	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean'), ('joined_at', 'timestamp with time zone'), ('session_timeout', 'interval'), ('max_poll_interval', 'interval'), ('expired', 'boolean')$$),
 	('group_offsets', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('metadata', 'text'), ('committed_at', 'timestamp with time zone'), ('member_id', 'text'), ('generation', 'integer')$$),
-	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text')$$)
+	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text'), ('ready', 'bigint'), ('in_flight', 'bigint'), ('waiting', 'bigint'), ('lost', 'bigint')$$)
 ) v(view, columns);
 
 -- How calls are resolved: what a client library sends, untyped or typed.
@@ -171,6 +171,7 @@ SELECT lives_ok($$SELECT minikafka.join_group('new', ARRAY['resolved'], 'm', NUL
 SELECT lives_ok($$SELECT minikafka.join_group('new', ARRAY['resolved']::varchar[], 'm'::varchar)$$, 'join_group of varchar');
 SELECT lives_ok($$SELECT minikafka.poll('joined', 'm', 10, 10000, '0 s')$$, 'poll of literals');
 SELECT lives_ok($$SELECT minikafka.poll('joined', 'm', max_wait => make_interval())$$, 'poll by name');
+SELECT throws_ok($$SELECT minikafka.poll('joined', 'm', topics => '{no.such}')$$, '22023', NULL, 'poll of a topic that is none of the member''s');
 SELECT lives_ok($$SELECT minikafka.poll_text('joined', 'm')$$, 'poll_text of literals');
 SELECT lives_ok($$SELECT minikafka.poll_json('joined', 'm')$$, 'poll_json of literals');
 SELECT lives_ok($$SELECT minikafka.seek('joined', 'm', 'resolved', 0, 0)$$, 'seek of int literals');

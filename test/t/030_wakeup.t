@@ -212,6 +212,45 @@ for my $how ('poll', 'call')
 	$client->quit;
 }
 
+# ---------------------------------------------------------------------------
+# A record that is due later, whether it was sent before the member waits or
+# after that.  It comes at its time, though no session wakes the member then.
+
+for my $how ('poll', 'call')
+{
+	my $g      = "due_$how";
+	my $client = client();
+
+	create_topic($g, 2);
+	sql("SELECT minikafka.set_topic_option('$g', 'delivery_delay', '500 ms')");
+	join_group($client, $g, 'm');
+	for my $round (1 .. 2)
+	{
+		send_to($sender, $g, $round % 2);
+		start_query($client, wait_sql($how, $g, 'm'));
+		is(finish_query($client), '1', "$how: what was sent before is due");
+		commit($client, $g, 'm');
+		start_wait($client, $how, $g, 'm');
+		send_to($sender, $g, $round % 2);
+		is(finish_query($client), '1', "$how: what is sent meanwhile is due");
+		commit($client, $g, 'm');
+	}
+
+	# one that is due after it gave up
+	sql("SELECT minikafka.set_topic_option('$g', 'delivery_delay', '1 hour')");
+	send_to($sender, $g);
+	is( ask($client, "SELECT count(*) FROM minikafka.poll('$g', 'm',
+			max_wait => '100 ms')"),
+		'0', "$how: nothing before it is due");
+
+	# others, and changes to the group, still wake it
+	start_wait($client, $how, $g, 'm');
+	sql("SELECT minikafka.set_topic_option('$g', 'delivery_delay', NULL)");
+	send_to($sender, $g, 1);
+	is(finish_query($client), '2', "$how: another partition wakes it");
+	$client->quit;
+}
+
 # One transaction wakes all that it sends to.
 {
 	my %waiting = map { ("several_$_" => client()) } 1 .. 3;
