@@ -14,7 +14,9 @@
 
 #include "mk_errors.h"
 #include "mk_group.h"
+#include "mk_progress.h"
 #include "mk_role.h"
+#include "mk_share_rows.h"
 
 void
 mk_group_check_id(const char *what, const char *id)
@@ -136,6 +138,14 @@ mk_group_not_found(const char *group_id)
 			 errmsg("group \"%s\" does not exist", group_id),
 			 errhint("The first minikafka.join_group() or "
 					 "minikafka.commit_offset() creates it.")));
+}
+
+List *
+mk_group_topics(const MkGroup *group)
+{
+	return group->kind == MK_GROUP_SHARE
+		? mk_share_rows_topics(group->group_no, NULL)
+		: mk_progress_topics(group->group_no, NULL);
 }
 
 void

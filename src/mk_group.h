@@ -34,6 +34,12 @@ extern void mk_group_check_right(const MkGroup *group, Oid user, bool own);
 /* Whether the use of the group is granted to the role of this name. */
 extern bool mk_group_is_granted(const MkGroup *group, const char *grantee);
 
+/*
+ * The numbers of the topics about which the group has rows that tell how far it
+ * has come, ascending.
+ */
+extern List *mk_group_topics(const MkGroup *group);
+
 /* MK023 unless the group is of this kind. */
 extern void mk_group_check_kind(const MkGroup *group, MkGroupKind kind);
 

@@ -63,7 +63,7 @@ mk_group_admin_delete(const char *group_id)
 				 errmsg("cannot delete group \"%s\" in a transaction that has "
 						"used it",
 						group_id)));
-	foreach (lc, mk_progress_topics(g->group_no, NULL))
+	foreach (lc, mk_group_topics(g))
 		mk_topic_defer_use(lfirst_int(lc));
 	mk_group_use_defer(group_id, &change);
 }
@@ -117,7 +117,7 @@ mk_group_admin_maintain(const char *group_id)
 	if (g == NULL || !mk_group_needs(g, now, &expired))
 		return;
 	if (expired)
-		foreach (lc, mk_progress_topics(g->group_no, NULL))
+		foreach (lc, mk_group_topics(g))
 			mk_lock_topic_in_use(lfirst_int(lc));
 	mk_lock_group(group_id, true);
 	AcceptInvalidationMessages();

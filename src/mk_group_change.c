@@ -497,7 +497,7 @@ mk_update_make(MkUpdate *u, const MkGroupChange *change)
 				if (u->group->members[i].removed == MK_REMOVED_NOT)
 					mk_group_not_empty(u->changes->group_id);
 			/* locked at the call, except for those that came since then */
-			foreach (lc, mk_progress_topics(u->group->group_no, NULL))
+			foreach (lc, mk_group_topics(u->group))
 				mk_lock_topic_in_use(lfirst_int(lc));
 			mk_progress_delete_group(u->group->group_no);
 			mk_share_rows_delete_group(u->group->group_no);

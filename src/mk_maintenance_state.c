@@ -14,13 +14,15 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_role.h"
+#include "mk_share_clean.h"
+#include "mk_share_rows.h"
 
-/* Removes old rows of a group's progress; repeated while there are more. */
-typedef struct MkCleanProgress
+/* Removes old rows of a group; repeated while there are more. */
+typedef struct MkCleanGroup
 {
 	int32 group_no;
 	bool more;
-} MkCleanProgress;
+} MkCleanGroup;
 
 /* ---------------------------------------------------------------------------
  * Steps
@@ -35,9 +37,17 @@ mk_do_group(void *arg)
 static void
 mk_do_progress(void *arg)
 {
-	MkCleanProgress *c = arg;
+	MkCleanGroup *c = arg;
 
 	c->more = mk_progress_clean(c->group_no);
+}
+
+static void
+mk_do_share(void *arg)
+{
+	MkCleanGroup *c = arg;
+
+	c->more = mk_share_clean(c->group_no);
 }
 
 static void
@@ -96,6 +106,12 @@ mk_list_progress(void)
 }
 
 static List *
+mk_list_shares(void)
+{
+	return mk_share_rows_groups(NULL);
+}
+
+static List *
 mk_list_producers(void)
 {
 	return mk_producer_rows_ids(NULL);
@@ -116,6 +132,23 @@ mk_group_activity(const MkSteps *steps, const char *group_id)
  * All of it
  */
 
+/* Removes old rows of each of the groups that are listed. */
+static void
+mk_clean_groups(const MkSteps *steps, List *(*list)(void),
+				void (*clean)(void *), const char *what)
+{
+	ListCell *lc;
+
+	foreach (lc, mk_step_list(steps, list, what))
+	{
+		MkCleanGroup c = {.group_no = lfirst_int(lc)};
+
+		do
+			c.more = false;
+		while (mk_step_run_async(steps, clean, &c, what) && c.more);
+	}
+}
+
 void
 mk_maintenance_state(const MkSteps *steps)
 {
@@ -126,16 +159,9 @@ mk_maintenance_state(const MkSteps *steps)
 			 mk_step_list(steps, mk_group_rows_names, "maintenance of groups"))
 		(void) mk_step_run(steps, mk_do_group, lfirst(lc),
 						   mk_group_activity(steps, lfirst(lc)));
-	foreach (lc, mk_step_list(steps, mk_list_progress, "expiry of offsets"))
-	{
-		MkCleanProgress c = {.group_no = lfirst_int(lc)};
-
-		do
-			c.more = false;
-		while (
-			mk_step_run_async(steps, mk_do_progress, &c, "expiry of offsets") &&
-			c.more);
-	}
+	mk_clean_groups(steps, mk_list_progress, mk_do_progress,
+					"expiry of offsets");
+	mk_clean_groups(steps, mk_list_shares, mk_do_share, "expiry of deliveries");
 	(void) mk_step_run(steps, mk_do_heartbeats, NULL, "expiry of heartbeats");
 	foreach (lc, mk_step_list(steps, mk_list_producers, "expiry of sequences"))
 	{

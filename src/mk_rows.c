@@ -427,6 +427,19 @@ mk_rows_try_delete_all(MkRelation which, MkRelation index, int nkeys,
 	mk_rows_end(&rows);
 }
 
+TransactionId
+mk_rows_horizon(const MkRows *rows)
+{
+	return GetOldestNonRemovableTransactionId(rows->rel);
+}
+
+bool
+mk_rows_all_see(HeapTuple tuple, TransactionId horizon)
+{
+	return TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
+								 horizon);
+}
+
 int
 mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
 			  const int32 *values, MkRowsNeeded needed, const void *arg,
@@ -435,21 +448,20 @@ mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
 	ItemPointerData before;
 	bool has_before = false;
 	int removed = 0;
-	TransactionId oldest;
+	TransactionId horizon;
 	MkRows rows;
 	HeapTuple tuple;
 
 	mk_rows_begin(&rows, which, index, mk_rows_now(), nkeys, values);
 	mk_rows_lock(&rows);
-	oldest = GetOldestNonRemovableTransactionId(rows.rel);
+	horizon = mk_rows_horizon(&rows);
 	while (removed < limit &&
 		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (has_before)
 		{
-			if (!TransactionIdPrecedes(HeapTupleHeaderGetXmin(tuple->t_data),
-									   oldest))
+			if (!mk_rows_all_see(tuple, horizon))
 				break;
 			if (mk_rows_try_delete_at(rows.rel, &before, false))
 				removed++;

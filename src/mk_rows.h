@@ -170,6 +170,14 @@ extern int mk_rows_clean(MkRelation which, MkRelation index, int nkeys,
 						 const void *arg, int limit);
 
 /*
+ * Whether every snapshot of the database sees a row that a scan with
+ * mk_rows_now() has found.  The horizon is that of the scan's table; it only
+ * moves up.
+ */
+extern TransactionId mk_rows_horizon(const MkRows *rows);
+extern bool mk_rows_all_see(HeapTuple tuple, TransactionId horizon);
+
+/*
  * Removes the rows that mk_rows_begin() finds.  Waits for transactions that are
  * removing or locking one of them.
  */

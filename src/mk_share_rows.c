@@ -87,9 +87,10 @@ StaticAssertDecl(lengthof(mk_states) == MK_DELIVERY_BLOCKED + 1,
  * an offset
  */
 
-StaticAssertDecl((int) Anum_done_last_offset ==
-					 (int) Anum_delivery_record_offset,
-				 "an offset follows the key");
+StaticAssertDecl(Anum_done_last_offset == MK_SHARE_ANUM_OFFSET,
+				 "it follows the key");
+StaticAssertDecl(Anum_delivery_record_offset == MK_SHARE_ANUM_OFFSET,
+				 "it follows the key");
 
 /* Begins a scan of rows whose offset compares to this one as "strategy" says. */
 static void
@@ -99,7 +100,7 @@ mk_share_begin(MkRows *rows, MkRelation rel, MkRelation index,
 {
 	const int32 equal[] = {key->group_no, key->topic_id, key->partition,
 						   key->era};
-	ScanKeyData keys[Anum_done_last_offset];
+	ScanKeyData keys[MK_SHARE_ANUM_OFFSET];
 
 	for (int i = 0; i < (int) lengthof(equal); i++)
 		ScanKeyInit(&keys[i], i + 1, BTEqualStrategyNumber, F_INT4EQ,
@@ -221,47 +222,84 @@ mk_share_read_exceptions(const MkRows *rows, HeapTuple tuple,
 		pfree(slot_array);
 }
 
-/* Reads the newest checkpoint that the snapshot sees, with or without its list. */
-static bool
-mk_share_checkpoint_read(int32 group_no, int32 topic_id, int32 partition,
-						 Snapshot snapshot, bool exceptions,
-						 MkShareCheckpoint *c)
+/* Begins a scan of the checkpoints of a partition. */
+static void
+mk_share_begin_checkpoints(MkRows *rows, int32 group_no, int32 topic_id,
+						   int32 partition, Snapshot snapshot)
 {
 	const int32 keys[] = {group_no, topic_id, partition};
-	MkRows rows;
-	HeapTuple tuple;
 
-	memset(c, 0, sizeof(*c));
-	mk_rows_begin(&rows, MK_REL_SHARE_CHECKPOINT, MK_REL_SHARE_CHECKPOINT_PKEY,
+	mk_rows_begin(rows, MK_REL_SHARE_CHECKPOINT, MK_REL_SHARE_CHECKPOINT_PKEY,
 				  snapshot != NULL ? snapshot : mk_rows_now(), lengthof(keys),
 				  keys);
-	tuple = mk_rows_next(&rows, BackwardScanDirection);
-	if (tuple != NULL)
-	{
-		c->number = mk_rows_int64(&rows, tuple, Anum_checkpoint_number);
-		c->era = mk_rows_int32(&rows, tuple, Anum_checkpoint_era);
-		c->high = mk_rows_int64(&rows, tuple, Anum_checkpoint_high);
-		if (exceptions)
-			mk_share_read_exceptions(&rows, tuple, c);
-	}
+}
+
+/*
+ * Reads the row that the scan has found, with or without its list; whether there
+ * is one.
+ */
+static bool
+mk_share_read_checkpoint(const MkRows *rows, HeapTuple tuple, bool exceptions,
+						 MkShareCheckpoint *c)
+{
+	memset(c, 0, sizeof(*c));
+	if (tuple == NULL)
+		return false;
+	c->number = mk_rows_int64(rows, tuple, Anum_checkpoint_number);
+	c->era = mk_rows_int32(rows, tuple, Anum_checkpoint_era);
+	c->high = mk_rows_int64(rows, tuple, Anum_checkpoint_high);
+	if (exceptions)
+		mk_share_read_exceptions(rows, tuple, c);
+	return true;
+}
+
+/* Reads the newest checkpoint that the snapshot sees. */
+static bool
+mk_share_newest_checkpoint(int32 group_no, int32 topic_id, int32 partition,
+						   Snapshot snapshot, bool exceptions,
+						   MkShareCheckpoint *c)
+{
+	MkRows rows;
+	bool found;
+
+	mk_share_begin_checkpoints(&rows, group_no, topic_id, partition, snapshot);
+	found = mk_share_read_checkpoint(
+		&rows, mk_rows_next(&rows, BackwardScanDirection), exceptions, c);
 	mk_rows_end(&rows);
-	return tuple != NULL;
+	return found;
 }
 
 bool
 mk_share_checkpoint_get(int32 group_no, int32 topic_id, int32 partition,
 						Snapshot snapshot, MkShareCheckpoint *checkpoint)
 {
-	return mk_share_checkpoint_read(group_no, topic_id, partition, snapshot,
-									true, checkpoint);
+	return mk_share_newest_checkpoint(group_no, topic_id, partition, snapshot,
+									  true, checkpoint);
 }
 
 bool
 mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,
 						 Snapshot snapshot, MkShareCheckpoint *checkpoint)
 {
-	return mk_share_checkpoint_read(group_no, topic_id, partition, snapshot,
-									false, checkpoint);
+	return mk_share_newest_checkpoint(group_no, topic_id, partition, snapshot,
+									  false, checkpoint);
+}
+
+bool
+mk_share_checkpoint_settled(int32 group_no, int32 topic_id, int32 partition,
+							MkShareCheckpoint *checkpoint)
+{
+	MkRows rows;
+	HeapTuple tuple;
+	bool found;
+
+	mk_share_begin_checkpoints(&rows, group_no, topic_id, partition, NULL);
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	if (tuple != NULL && !mk_rows_all_see(tuple, mk_rows_horizon(&rows)))
+		tuple = NULL;
+	found = mk_share_read_checkpoint(&rows, tuple, true, checkpoint);
+	mk_rows_end(&rows);
+	return found;
 }
 
 void

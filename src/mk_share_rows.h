@@ -29,6 +29,9 @@ typedef struct MkShareKey
 	int32 era;
 } MkShareKey;
 
+/* The column with the offset: the last one of a run, or that of a delivery */
+#define MK_SHARE_ANUM_OFFSET 5
+
 /* ---------------------------------------------------------------------------
  * Runs: offsets from "first" to "last", all of which are done
  */
@@ -96,6 +99,15 @@ mk_share_checkpoint_get(int32 group_no, int32 topic_id, int32 partition,
 extern bool
 mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,
 						 Snapshot snapshot, MkShareCheckpoint *checkpoint);
+
+/*
+ * The oldest checkpoint, if every snapshot of the database sees it; otherwise
+ * false, as if there were none.  So each snapshot sees this one or a newer one.
+ * After mk_share_clean() it is the newest one of which that is true.
+ */
+extern bool
+mk_share_checkpoint_settled(int32 group_no, int32 topic_id, int32 partition,
+							MkShareCheckpoint *checkpoint);
 
 /*
  * Adds the checkpoint that comes after the one with checkpoint->number, and sets

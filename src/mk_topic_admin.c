@@ -36,6 +36,7 @@
 #include "mk_segment_drop.h"
 #include "mk_segment_make.h"
 #include "mk_send.h"
+#include "mk_share_rows.h"
 #include "mk_share_settings.h"
 #include "mk_topic.h"
 #include "mk_topic_admin.h"
@@ -219,6 +220,7 @@ mk_topic_delete_rows(int32 topic_id)
 	mk_producer_rows_delete_topic(topic_id);
 	mk_share_settings_delete_topic(topic_id);
 	mk_redriven_delete_topic(topic_id);
+	mk_share_rows_delete_topic(topic_id);
 	mk_catalog_topic_delete(topic_id);
 }
 

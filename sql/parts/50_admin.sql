@@ -19,7 +19,7 @@ COMMENT ON FUNCTION minikafka.check_topic(text) IS
 CREATE PROCEDURE minikafka.maintain()
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_maintain';
 COMMENT ON PROCEDURE minikafka.maintain() IS
-'One pass of maintenance over everything, in many short transactions: creates segments ahead of need, applies retention and compaction, removes members whose timeouts have passed, and what is no longer needed of offsets, heartbeats, producers and inboxes. Several sessions may call it at once. A failure raises a WARNING and does not stop the pass; what is in use is left for the next pass, and functions in the indexes and constraints of a topic are cancelled after 5 seconds. It cannot run in a transaction block (2D000). Requires EXECUTE. Errors: 42501, 25006.';
+'One pass of maintenance over everything, in many short transactions: creates segments ahead of need, applies retention and compaction, removes members whose timeouts have passed, and what is no longer needed of offsets, heartbeats, share groups, producers and inboxes. Several sessions may call it at once. A failure raises a WARNING and does not stop the pass; what is in use is left for the next pass, and functions in the indexes and constraints of a topic are cancelled after 5 seconds. It cannot run in a transaction block (2D000). Requires EXECUTE. Errors: 42501, 25006.';
 
 CREATE PROCEDURE minikafka.expire(topic text, INOUT removed bigint DEFAULT 0)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_expire';

@@ -63,6 +63,25 @@ SELECT minikafka.create_topic('fifth', 1);
 SELECT p.topic_id, p.rel FROM minikafka.partition p JOIN minikafka.topic t USING (topic_id) WHERE t.rel = 'minikafka_topics.fifth'::regclass;
 DROP TABLE minikafka_data.p2004_0;
 
+-- rows of share groups bear numbers too: of each table one has the greatest
+CREATE FUNCTION next(name text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	CALL fall_back();
+	PERFORM minikafka.create_topic(name, 1);
+	RETURN (SELECT max(topic_id) FROM minikafka.topic);
+END $$;
+INSERT INTO minikafka.share_checkpoint VALUES (1100, 2100, 0, 1, 0, 0, '{}', '{}', now());
+SELECT next('sixth');
+SELECT minikafka.create_share_group('sixth', '{sixth}');
+INSERT INTO minikafka.share_done VALUES (1200, 2200, 0, 0, 0, 0);
+SELECT next('seventh');
+SELECT minikafka.create_share_group('seventh', '{seventh}');
+INSERT INTO minikafka.share_delivery VALUES (1300, 2300, 0, 0, 0, 1, 0, 'failed', 1, 0, NULL, now(), NULL);
+SELECT next('eighth');
+SELECT minikafka.create_share_group('eighth', '{eighth}');
+SELECT group_id, group_no FROM minikafka.consumer_group WHERE kind = 'share' ORDER BY 2;
+DROP FUNCTION next(text);
+
 -- no number can be written twice
 \set VERBOSITY sqlstate
 UPDATE minikafka.consumer_group SET group_no = 1;
