@@ -43,17 +43,6 @@ mk_share_clean_checkpoints(int32 topic_id, int32 partition, void *arg)
 		keys, NULL, NULL, MK_CLEAN_ROWS - clean->removed);
 }
 
-/* Begins a scan of the rows of an era. */
-static void
-mk_share_begin_era(MkRows *rows, MkRelation rel, MkRelation index,
-				   const MkShareKey *key)
-{
-	const int32 keys[] = {key->group_no, key->topic_id, key->partition,
-						  key->era};
-
-	mk_rows_begin(rows, rel, index, mk_rows_now(), lengthof(keys), keys);
-}
-
 static void
 mk_share_clean_runs(MkClean *clean, const MkShareKey *key,
 					const MkShareCheckpoint *checkpoint)
@@ -64,7 +53,7 @@ mk_share_clean_runs(MkClean *clean, const MkShareKey *key,
 
 	if (key->era > checkpoint->era)
 		return;
-	mk_share_begin_era(&rows, MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY, key);
+	mk_share_begin_rows(&rows, MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY, key);
 	while (clean->removed < MK_CLEAN_ROWS &&
 		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)
 	{
@@ -98,8 +87,8 @@ mk_share_clean_deliveries(MkClean *clean, const MkShareKey *key,
 	MkRows rows;
 	HeapTuple tuple;
 
-	mk_share_begin_era(&rows, MK_REL_SHARE_DELIVERY, MK_REL_SHARE_DELIVERY_PKEY,
-					   key);
+	mk_share_begin_rows(&rows, MK_REL_SHARE_DELIVERY,
+						MK_REL_SHARE_DELIVERY_PKEY, key);
 	horizon = mk_rows_horizon(&rows);
 	while (clean->removed < MK_CLEAN_ROWS &&
 		   (tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL)

@@ -87,10 +87,12 @@ StaticAssertDecl(lengthof(mk_states) == MK_DELIVERY_BLOCKED + 1,
  * an offset
  */
 
-StaticAssertDecl(Anum_done_last_offset == MK_SHARE_ANUM_OFFSET,
-				 "it follows the key");
-StaticAssertDecl(Anum_delivery_record_offset == MK_SHARE_ANUM_OFFSET,
-				 "it follows the key");
+StaticAssertDecl(Anum_done_era == MK_SHARE_ANUM_ERA &&
+					 Anum_done_last_offset == MK_SHARE_ANUM_OFFSET,
+				 "the era ends the key, and an offset follows");
+StaticAssertDecl(Anum_delivery_era == MK_SHARE_ANUM_ERA &&
+					 Anum_delivery_record_offset == MK_SHARE_ANUM_OFFSET,
+				 "the era ends the key, and an offset follows");
 
 /* Begins a scan of rows whose offset compares to this one as "strategy" says. */
 static void
@@ -111,6 +113,16 @@ mk_share_begin(MkRows *rows, MkRelation rel, MkRelation index,
 	mk_rows_begin_keys(rows, rel, index,
 					   snapshot != NULL ? snapshot : mk_rows_now(),
 					   lengthof(keys), keys);
+}
+
+void
+mk_share_begin_rows(MkRows *rows, MkRelation rel, MkRelation index,
+					const MkShareKey *key)
+{
+	const int32 keys[] = {key->group_no, key->topic_id, key->partition,
+						  key->era};
+
+	mk_rows_begin(rows, rel, index, mk_rows_now(), lengthof(keys), keys);
 }
 
 /* ---------------------------------------------------------------------------

@@ -29,8 +29,13 @@ typedef struct MkShareKey
 	int32 era;
 } MkShareKey;
 
-/* The column with the offset: the last one of a run, or that of a delivery */
+/* The columns with the era, and with the last offset of a run, or a delivery's */
+#define MK_SHARE_ANUM_ERA    4
 #define MK_SHARE_ANUM_OFFSET 5
+
+/* Begins a scan of all committed runs, or deliveries, of an era; by offset. */
+extern void mk_share_begin_rows(MkRows *rows, MkRelation rel, MkRelation index,
+								const MkShareKey *key);
 
 /* ---------------------------------------------------------------------------
  * Runs: offsets from "first" to "last", all of which are done

@@ -18,10 +18,10 @@
  * database is settled from the beginning.  The table of settled partitions is
  * not part of a dump.
  *
- * The locks are those that a consumer or producer takes when it commits, but
- * they are taken before all others of the transaction.  If the transaction also
- * changes such a group itself, this violates the order of locks, and a deadlock
- * is possible, once after such a restore.
+ * The locks are those that a consumer or producer takes when it commits, and the
+ * exclusive one of a share group, but they are taken before all others of the
+ * transaction.  If the transaction also changes such a group itself, this violates
+ * the order of locks, and a deadlock is possible, once after such a restore.
  */
 #include "postgres.h"
 
@@ -38,6 +38,8 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_redriven.h"
+#include "mk_share_cut.h"
+#include "mk_share_rows.h"
 #include "mk_stale.h"
 
 /* A group or a producer that has stale offsets. */
@@ -166,6 +168,58 @@ mk_stale_reset_group(const MkTopic *topic, int32 partition, const MkStale *s)
 }
 
 /* ---------------------------------------------------------------------------
+ * Share groups: a record that they are done with, or have tried, is lost, and its
+ * offset may be given again
+ */
+
+/* The share groups with stale offsets, like mk_stale_groups(). */
+static List *
+mk_stale_shares(const MkTopic *topic, int32 partition, int64 tail)
+{
+	List *stale = NIL;
+	ListCell *lc;
+
+	foreach (lc, mk_share_rows_groups(SnapshotSelf))
+	{
+		char *name;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!mk_share_is_beyond(lfirst_int(lc), topic->topic_id, partition,
+								tail))
+			continue;
+		name = mk_group_rows_name(lfirst_int(lc));
+		if (name != NULL)
+			stale = mk_stale_add(stale, mk_lock_group_tag(name), name,
+								 lfirst_int(lc));
+	}
+	list_sort(stale, mk_stale_compare);
+	return stale;
+}
+
+/* Locks the group, looks again, and begins an era without its stale offsets. */
+static bool
+mk_stale_reset_share(const MkTopic *topic, int32 partition, const MkStale *s)
+{
+	MkGroup *group;
+	int64 tail;
+
+	mk_lock_group(s->name, true);
+	AcceptInvalidationMessages();
+	group = mk_membership_get_for_update(s->name);
+	tail = mk_log_next_offset(topic, partition);
+	if (group == NULL || group->group_no != s->number ||
+		group->kind != MK_GROUP_SHARE ||
+		!mk_share_is_beyond(s->number, topic->topic_id, partition, tail))
+		return false;
+	group->share->epoch++;
+	mk_share_cut(s->number, topic->topic_id, partition, tail,
+				 group->share->epoch);
+	mk_group_rows_put_share(group);
+	mk_group_rows_put_group(group);
+	return true;
+}
+
+/* ---------------------------------------------------------------------------
  * Producers
  */
 
@@ -213,7 +267,7 @@ mk_stale_reset_producer(const MkTopic *topic, int32 partition, const MkStale *s)
 }
 
 /* ---------------------------------------------------------------------------
- * Both
+ * All of them
  */
 
 void
@@ -222,6 +276,7 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 	int32 topic_id = topic->topic_id;
 	int64 tail = mk_log_next_offset(topic, partition);
 	List *groups = mk_stale_groups(topic, partition, tail);
+	List *shares = mk_stale_shares(topic, partition, tail);
 	List *producers = mk_stale_producers(topic, partition, tail);
 	ListCell *lc;
 
@@ -231,6 +286,9 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 	mk_catalog_check_topic(topic, topic_id);
 	mk_compacted_forget(topic, partition, tail);
 	mk_redriven_forget_beyond(topic, partition, tail);
+	foreach (lc, shares)
+		if (mk_stale_reset_share(topic, partition, lfirst(lc)))
+			forgotten->groups++;
 	foreach (lc, groups)
 		if (mk_stale_reset_group(topic, partition, lfirst(lc)))
 			forgotten->groups++;

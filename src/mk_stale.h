@@ -20,7 +20,8 @@ typedef struct MkForgotten
  * Resets the offsets of groups that lie beyond the tail of a partition, and
  * forgets the sequences of producers whose records lie there.  A group's offset
  * is reset as its member's auto_offset_reset says, that of a group without
- * members to the log start.  Marks the partition as settled.  Looks up each
+ * members to the log start.  A share group forgets what it has noted of records
+ * there, in a new era.  Marks the partition as settled.  Looks up each
  * group and each producer.  Takes mk_lock_topic_in_use and the locks of the
  * groups and producers that it changes, until the end of the transaction.
  */

@@ -64,6 +64,20 @@ $old->safe_psql('postgres', $_, extra_params => [ '-U', 'consumer' ])
 	SELECT count(*) FROM minikafka.commit('readers', 'a');
 	SELECT count(*) FROM minikafka.poll('readers', 'a', 3)};
 
+# a share group, and how far it has come
+$old->safe_psql('postgres', $_)
+  for q{SELECT minikafka.create_share_group('workers', '{orders}', max_deliveries => 7)},
+  q{
+INSERT INTO minikafka.share_checkpoint
+SELECT group_no, topic_id, 0, n, 0, 15 + n, '{13,14}', '{7,-8}', now()
+FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(1, 2) n;
+INSERT INTO minikafka.share_done
+SELECT group_no, topic_id, partition, 0, 19, 18
+FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(0, 1) partition;
+INSERT INTO minikafka.share_delivery
+SELECT group_no, topic_id, 0, 0, 13, n, n, 'failed', n, 7, now(), now(), 'no such "customer"'
+FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(1, 2) n};
+
 # All that is to be kept, as text.
 sub state_of
 {
@@ -76,12 +90,17 @@ SELECT topic, partition, log_start_offset, end_offset, segments
 FROM minikafka.partitions ORDER BY 1, 2;
 SELECT * FROM minikafka.fetch('orders', 0, 12, 1000);
 SELECT md5(f::text) FROM minikafka.fetch('orders', 1, 0, 1000) f;
-SELECT * FROM minikafka.consumer_group;
+SELECT * FROM minikafka.consumer_group ORDER BY group_id;
 SELECT * FROM minikafka.group_member;
 SELECT * FROM minikafka.group_assignment ORDER BY 1, 2, 3;
 SELECT * FROM minikafka.group_progress ORDER BY 1, 2, 3, 4;
 SELECT * FROM minikafka.member_heartbeat;
 SELECT * FROM minikafka.redriven ORDER BY 1, 2, 3;
+SELECT * FROM minikafka.share_group;
+SELECT * FROM minikafka.share_topic ORDER BY 1, 2;
+SELECT * FROM minikafka.share_checkpoint ORDER BY 1, 2, 3, 4;
+SELECT * FROM minikafka.share_done ORDER BY 1, 2, 3, 4, 5;
+SELECT * FROM minikafka.share_delivery ORDER BY 1, 2, 3, 4, 5, 6;
 SELECT partition, log_start_offset, end_offset, committed_offset, lag
 FROM minikafka.lag('g');
 SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relacl,
@@ -100,6 +119,7 @@ my $state = state_of($old, 'postgres');
 like($state, qr/^Emptied\.v1\|0\|25\|25\|/m, 'before: emptied');
 like($state, qr/^0\|12\|23\|17\|6$/m,        'before: committed');
 like($state, qr/^\d+\|a\|\d+\|static\|/m,     'before: a member');
+like($state, qr/^\d+\|\d+\|0\|2\|0\|17\|\{13,14\}\|\{7,-8\}\|/m, 'before: a checkpoint');
 
 # What must work in a copy.
 sub goes_on
@@ -139,7 +159,7 @@ SELECT segments FROM minikafka.partitions WHERE topic = 'orders' AND partition =
 			q{SELECT minikafka.commit_offset('g', 'orders', 0, 20);
 			SELECT minikafka.commit_offset('new', 'orders', 0, 1);
 			SELECT count(DISTINCT group_no) FROM minikafka.consumer_group}),
-		"\n\n3",
+		"\n\n4",
 		"$name: groups go on");
 	is( $node->safe_psql(
 			$database, q{SET ROLE consumer;

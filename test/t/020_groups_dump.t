@@ -26,6 +26,7 @@ $old->safe_psql('postgres', $_)
 SET ROLE owner;
 SELECT minikafka.create_topic('t', 3);
 SELECT minikafka.create_topic('u', 1);
+SELECT minikafka.create_topic('v', 1);
 GRANT SELECT ON minikafka_topics.t, minikafka_topics.u TO friend, stranger;
 SELECT minikafka.send('t', 'x', partition => p)
 FROM generate_series(0, 2) p, generate_series(1, 20);
@@ -66,7 +67,10 @@ SELECT minikafka.commit_offset('plain', 't', 0, 3, 'note');
   (map { "SELECT minikafka.leave_group('$_', 'a')" } 'gone', 'made'),
   (map { "SELECT minikafka.delete_group('$_')" } 'gone', 'made'),
   q{SELECT minikafka.join_group('made', '{t}', 'a',
-	session_timeout => '1 day', max_poll_interval => '1 day')};
+	session_timeout => '1 day', max_poll_interval => '1 day')},
+  q{SET ROLE owner;
+SELECT minikafka.create_share_group('share', '{u,t}', 'none', dead_letter_topic => 'v',
+	auto_offset_reset => 'latest')};
 
 # Everything about groups that is in the catalog.
 sub state_of
@@ -79,7 +83,8 @@ sub state_of
 			map {
 				"SELECT '$_'; SELECT t FROM minikafka.$_ t ORDER BY t::text COLLATE \"C\""
 			} qw(consumer_group group_grant group_member group_assignment
-			  group_progress member_heartbeat)
+			  group_progress member_heartbeat share_group share_topic
+			  share_checkpoint share_done share_delivery)
 		),
 		q{SELECT group_id, member_id, instance_id, topics, partitions
 		FROM minikafka.group_members ORDER BY 1, 2},

@@ -73,6 +73,11 @@ on($old, $_)
   q{SELECT minikafka.inbox_accept('mailer', 'e1')},
   q{SELECT minikafka.send('With.dots', 'x')};
 
+on($old, $_)
+  for q{SELECT minikafka.create_share_group('share', '{orders}', auto_offset_reset => 'latest')},
+  q{INSERT INTO minikafka.share_delivery SELECT group_no, topic_id, partition, era, 75, 1, 0, 'failed', 1, 7, now(), now(), 'e'
+	FROM minikafka.share_checkpoint};
+
 copy_schema('schema');
 # a session that has looked before the rows came
 my $session = new_session($new);
@@ -122,6 +127,10 @@ on($old, $_)
 	SELECT count(*) FROM minikafka.commit('members', 'a');
 	SELECT count(*) FROM minikafka.poll('members', 'a', 7)},
   q{SELECT minikafka.commit_offset('plain', 'orders', 0, 77)},
+  q{INSERT INTO minikafka.share_done SELECT group_no, topic_id, partition, era, 80, 76
+	FROM minikafka.share_checkpoint},
+  q{INSERT INTO minikafka.share_checkpoint SELECT group_no, topic_id, partition, 2, era, 81, '{75}', '{7}', now()
+	FROM minikafka.share_checkpoint},
   q{SELECT minikafka.delete_records('orders', 1, 10)},
   q{SELECT minikafka.delete_records('orders', 0, 130)},
   q{SELECT minikafka.inbox_accept('mailer', 'e2')},
@@ -148,6 +157,11 @@ SELECT * FROM minikafka.producer_state('p');
 SELECT * FROM minikafka.check_topic('orders');
 SELECT * FROM minikafka.inbox ORDER BY 1, 2;
 SELECT * FROM minikafka.redriven ORDER BY 1, 2, 3;
+SELECT * FROM minikafka.share_group;
+SELECT * FROM minikafka.share_topic;
+SELECT * FROM minikafka.share_checkpoint ORDER BY 3, 4;
+SELECT * FROM minikafka.share_done ORDER BY 3, 5;
+SELECT * FROM minikafka.share_delivery ORDER BY 3, 5;
 };
 my $expected = on($old, $state);
 on($new, 'DROP SUBSCRIPTION copy');
@@ -184,7 +198,7 @@ SELECT count(*), count(DISTINCT group_no) FROM minikafka.consumer_group;
 SELECT count(*), count(DISTINCT member_no) FROM minikafka.group_member;
 SELECT count(*), count(DISTINCT producer_id) FROM minikafka.producer;
 SELECT count(*), count(DISTINCT consumer_no) FROM minikafka.inbox_consumer}),
-	"4|4\n5|5\n3|3\n2|2\n2|2", 'numbers of their own');
+	"4|4\n6|6\n3|3\n2|2\n2|2", 'numbers of their own');
 is(on($new, q{SELECT minikafka.committed('plain', 'orders', 0)}), '77', 'and nothing else has changed');
 is(on($new, q{SELECT count(*) FROM minikafka_topics.orders WHERE partition = 1 AND "offset" < 10}),
 	on($old, q{SELECT count(*) FROM minikafka_topics.orders WHERE partition = 1 AND "offset" < 10}),
