@@ -23,6 +23,7 @@
 #include "mk_member.h"
 #include "mk_poll.h"
 #include "mk_progress.h"
+#include "mk_reset.h"
 #include "mk_step.h"
 #include "mk_topic.h"
 #include "mk_topic_admin.h"
@@ -301,8 +302,8 @@ minikafka_reset_offsets(PG_FUNCTION_ARGS)
 	group_id = mk_group_id(fcinfo);
 	topic = mk_api_topic(fcinfo, 1, ACL_SELECT);
 	InitMaterializedSRF(fcinfo, 0);
-	mk_consumer_reset(group_id, topic, mk_api_cstring(fcinfo, 2, "target"),
-					  mk_offset_row, fcinfo);
+	mk_reset(group_id, topic, mk_api_cstring(fcinfo, 2, "target"),
+			 mk_offset_row, fcinfo);
 	return (Datum) 0;
 }
 

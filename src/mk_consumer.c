@@ -27,7 +27,6 @@
 #include "mk_member.h"
 #include "mk_needed.h"
 #include "mk_progress.h"
-#include "mk_target.h"
 #include "mk_topic.h"
 #include "mk_undone.h"
 #include "mk_xact.h"
@@ -389,26 +388,14 @@ mk_consumer_committed(const char *group_id, const MkGroup *group,
 }
 
 void
-mk_consumer_reset(const char *group_id, MkTopic *topic, const char *text,
-				  MkOffsetSink sink, void *arg)
+mk_consumer_reset(MkGroup *group, MkTopic *topic, int32 partition, int64 offset)
 {
-	MkGroup *group = mk_group_get(group_id);
-	MkTarget target = mk_target_parse(text);
+	MkProgressAction *d =
+		mk_progress_action_copy(mk_use_without_members(group->group_id, group),
+								group, NULL, 0, topic, partition);
 
-	if (!mk_liveness_is_empty(group))
-		mk_group_not_empty(group_id);
-	for (int32 i = 0; i < topic->npartitions; i++)
-	{
-		int64 offset =
-			mk_target_offset(&target, topic, i,
-							 mk_consumer_committed(group_id, group, topic, i));
-		MkProgressAction *d = mk_progress_action_copy(
-			mk_use_without_members(group_id, group), group, NULL, 0, topic, i);
-
-		d->resets = true;
-		mk_progress_action_commit(d, offset, NULL, MK_NO_GENERATION);
-		sink(topic, i, offset, arg);
-	}
+	d->resets = true;
+	mk_progress_action_commit(d, offset, NULL, MK_NO_GENERATION);
 }
 
 /* ---------------------------------------------------------------------------

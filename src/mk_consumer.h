@@ -40,11 +40,11 @@ mk_consumer_commit_positions(const char *group_id, const char *member_id,
 							 MkOffsetSink sink, void *arg);
 
 /*
- * Defers a commit of the offset that the target means in each partition of a
- * topic (see mk_target.h); MK068 if the group has members.
+ * Defers a commit of an offset by reset_offsets(): the group has no members, or MK068
+ * at the commit.
  */
-extern void mk_consumer_reset(const char *group_id, MkTopic *topic,
-							  const char *target, MkOffsetSink sink, void *arg);
+extern void mk_consumer_reset(MkGroup *group, MkTopic *topic, int32 partition,
+							  int64 offset);
 
 /*
  * Defers setting a member's position, or pausing or resuming a partition.  22023 if

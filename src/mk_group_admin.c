@@ -25,7 +25,7 @@
 void
 mk_group_admin_grant(const char *group_id, const char *grantee, bool grant)
 {
-	MkGroup *g = mk_group_get(group_id);
+	MkGroup *g = mk_group_use_get(group_id);
 	const MkGroupChange change = {
 		.kind = grant ? MK_CHANGE_GRANT : MK_CHANGE_REVOKE, .name = grantee};
 
@@ -39,7 +39,7 @@ mk_group_admin_grant(const char *group_id, const char *grantee, bool grant)
 void
 mk_group_admin_set_owner(const char *group_id, const char *owner)
 {
-	MkGroup *g = mk_group_get(group_id);
+	MkGroup *g = mk_group_use_get(group_id);
 	const MkGroupChange change = {.kind = MK_CHANGE_OWNER, .name = owner};
 
 	mk_role_check_give(NameStr(g->owner), owner, GetUserId(), "group",
@@ -90,10 +90,12 @@ mk_group_has_expired(const MkGroup *g, TimestampTz now)
 		now > last + mk_guc_offsets_retention * USECS_PER_SEC;
 }
 
-/* Whether anything is due in the group. */
+/* Whether anything is due in the group.  Only delete_group() ends a share group. */
 static bool
 mk_group_needs(MkGroup *g, TimestampTz now, bool *expired)
 {
+	if (g->kind == MK_GROUP_SHARE)
+		return false;
 	*expired = mk_group_has_expired(g, now);
 	return *expired || mk_liveness_is_due(g, now) ||
 		mk_rebalance_is_due(g, NULL);

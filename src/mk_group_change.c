@@ -491,6 +491,22 @@ mk_update_make(MkUpdate *u, const MkGroupChange *change)
 			mk_share_change_begin(u->group, change->share);
 			u->changed = true;
 			break;
+		case MK_CHANGE_OPTION:
+			mk_group_check_right(u->group, change->user, true);
+			mk_group_check_kind(u->group, MK_GROUP_SHARE);
+			mk_share_change_option(u->group, change->share);
+			u->changed = true;
+			break;
+		case MK_CHANGE_RESET:
+			mk_group_check_kind(u->group, MK_GROUP_SHARE);
+			mk_share_change_reset(u->group, change->share);
+			u->changed = true;
+			break;
+		case MK_CHANGE_PAUSE:
+			mk_group_check_kind(u->group, MK_GROUP_SHARE);
+			mk_share_change_pause(u->group, change->name);
+			u->changed = true;
+			break;
 		case MK_CHANGE_DELETE:
 			mk_group_check_right(u->group, change->user, true);
 			for (int i = 0; i < u->group->nmembers; i++)

@@ -18,7 +18,11 @@ typedef enum MkGroupChangeKind
 	MK_CHANGE_GRANT,
 	MK_CHANGE_REVOKE,
 	MK_CHANGE_OWNER,
-	MK_CHANGE_CREATE, /* of a share group */
+	/* of share groups; the last one by whoever notices the reason, "name" */
+	MK_CHANGE_CREATE,
+	MK_CHANGE_OPTION,
+	MK_CHANGE_RESET,
+	MK_CHANGE_PAUSE,
 	MK_CHANGE_DELETE
 } MkGroupChangeKind;
 
@@ -45,7 +49,7 @@ typedef struct MkGroupChange
 {
 	MkGroupChangeKind kind;
 	int32 member_no;
-	const char *name; /* of a member or a role */
+	const char *name; /* of a member or a role; why a group pauses */
 	Oid user; /* that made the call */
 	const MkJoin *join;
 	const MkShareChange *share;

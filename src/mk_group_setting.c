@@ -13,31 +13,6 @@ static const char *const mk_kinds[] = {
 StaticAssertDecl(lengthof(mk_kinds) == MK_GROUP_SHARE + 1,
 				 "each kind has a name");
 
-static const char *const mk_orderings[] = {
-	[MK_ORDERING_KEY] = "key",
-	[MK_ORDERING_NONE] = "none",
-};
-StaticAssertDecl(lengthof(mk_orderings) == MK_ORDERING_NONE + 1,
-				 "each ordering has a name");
-
-static const char *const mk_priorities[] = {
-	[MK_PRIORITY_FAIR] = "fair",
-	[MK_PRIORITY_STRICT] = "strict",
-};
-StaticAssertDecl(lengthof(mk_priorities) == MK_PRIORITY_STRICT + 1,
-				 "each priority has a name");
-
-/* In the catalog, NULL stands for the first. */
-static const char *const mk_exhausteds[] = {
-	[MK_EXHAUSTED_DEFAULT] = "",
-	[MK_EXHAUSTED_DEAD_LETTER] = "dead_letter",
-	[MK_EXHAUSTED_DEAD_LETTER_KEY] = "dead_letter_key",
-	[MK_EXHAUSTED_BLOCK] = "block",
-	[MK_EXHAUSTED_PAUSE] = "pause",
-};
-StaticAssertDecl(lengthof(mk_exhausteds) == MK_EXHAUSTED_PAUSE + 1,
-				 "each choice has a name");
-
 static const char *const mk_assignors[] = {
 	[MK_ASSIGNOR_STICKY] = "sticky",
 	[MK_ASSIGNOR_RANGE] = "range",
@@ -89,24 +64,6 @@ mk_group_setting_kind(MkGroupKind kind)
 }
 
 const char *
-mk_group_setting_ordering(MkShareOrdering ordering)
-{
-	return mk_orderings[ordering];
-}
-
-const char *
-mk_group_setting_priority(MkSharePriority priority)
-{
-	return mk_priorities[priority];
-}
-
-const char *
-mk_group_setting_exhausted(MkExhausted exhausted)
-{
-	return mk_exhausteds[exhausted];
-}
-
-const char *
 mk_group_setting_assignor(MkAssignor assignor)
 {
 	return mk_assignors[assignor];
@@ -137,36 +94,6 @@ mk_group_setting_find_kind(const char *name, MkGroupKind *kind)
 
 	if (found >= 0)
 		*kind = (MkGroupKind) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_ordering(const char *name, MkShareOrdering *ordering)
-{
-	int found = mk_name_find(mk_orderings, lengthof(mk_orderings), name);
-
-	if (found >= 0)
-		*ordering = (MkShareOrdering) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_priority(const char *name, MkSharePriority *priority)
-{
-	int found = mk_name_find(mk_priorities, lengthof(mk_priorities), name);
-
-	if (found >= 0)
-		*priority = (MkSharePriority) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_exhausted(const char *name, MkExhausted *exhausted)
-{
-	int found = mk_name_find(mk_exhausteds, lengthof(mk_exhausteds), name);
-
-	if (found >= 0)
-		*exhausted = (MkExhausted) found;
 	return found >= 0;
 }
 

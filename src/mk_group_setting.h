@@ -63,11 +63,11 @@ typedef enum MkRemoved
 	MK_REMOVED_MAX_POLL_INTERVAL
 } MkRemoved;
 
-/* The names, as in SQL and in the catalog. */
+/*
+ * The names, as in SQL and in the catalog.  Those of the options of share groups are
+ * in mk_share_settings.c.
+ */
 extern const char *mk_group_setting_kind(MkGroupKind kind);
-extern const char *mk_group_setting_ordering(MkShareOrdering ordering);
-extern const char *mk_group_setting_priority(MkSharePriority priority);
-extern const char *mk_group_setting_exhausted(MkExhausted exhausted);
 extern const char *mk_group_setting_assignor(MkAssignor assignor);
 extern const char *mk_group_setting_protocol(MkProtocol protocol);
 extern const char *mk_group_setting_reset(MkReset reset);
@@ -75,12 +75,6 @@ extern const char *mk_group_setting_removed(MkRemoved removed);
 
 /* The setting of that name; false if there is none. */
 extern bool mk_group_setting_find_kind(const char *name, MkGroupKind *kind);
-extern bool
-mk_group_setting_find_ordering(const char *name, MkShareOrdering *ordering);
-extern bool
-mk_group_setting_find_priority(const char *name, MkSharePriority *priority);
-extern bool
-mk_group_setting_find_exhausted(const char *name, MkExhausted *exhausted);
 extern bool
 mk_group_setting_find_assignor(const char *name, MkAssignor *assignor);
 extern bool

@@ -176,23 +176,40 @@ mk_group_use_find(const char *group_id)
 }
 
 MkGroup *
-mk_group_use_made(const char *group_id)
+mk_group_use_get(const char *group_id)
 {
 	const MkDeferredGroup *d = mk_group_find_deferred(group_id);
 	const MkGroupChange *creation =
 		d != NULL ? mk_group_change_creation(d->changes) : NULL;
-	MkGroup *group;
+	const MkGroup *group = mk_group_find(group_id);
+	MkGroup *copy = palloc0(sizeof(MkGroup));
+	ListCell *lc;
 
-	if (creation == NULL)
-		return NULL;
-	group = palloc0(sizeof(MkGroup));
-	group->group_id = d->use->group_id;
-	group->kind = MK_GROUP_SHARE;
-	namestrcpy(&group->owner, GetUserNameFromId(creation->user, false));
-	group->share = palloc(sizeof(MkShareSettings));
-	*group->share = *creation->share->settings;
-	ItemPointerSetInvalid(&group->tid);
-	return group;
+	if (group != NULL)
+		*copy = *group;
+	else if (creation != NULL)
+	{
+		copy->group_id = d->use->group_id;
+		copy->kind = MK_GROUP_SHARE;
+		namestrcpy(&copy->owner, GetUserNameFromId(creation->user, false));
+	}
+	else
+		mk_group_not_found(group_id);
+	if (copy->kind != MK_GROUP_SHARE)
+		return copy;
+
+	copy->share = palloc0(sizeof(MkShareSettings));
+	if (group != NULL)
+		*copy->share = *group->share;
+	foreach (lc, d != NULL ? d->changes : NIL)
+	{
+		const MkGroupChange *change = lfirst(lc);
+
+		if (change->kind == MK_CHANGE_CREATE ||
+			change->kind == MK_CHANGE_OPTION)
+			mk_share_change_set(copy, change->share);
+	}
+	return copy;
 }
 
 /*
@@ -268,8 +285,13 @@ mk_group_use_defer(const char *group_id, const MkGroupChange *change)
 	ListCell *lc;
 	MemoryContext old;
 
-	if (change->kind == MK_CHANGE_CREATE && OidIsValid(before->maker))
-		mk_group_is_other_kind(group_id, MK_GROUP_CONSUMER);
+	if (change->kind == MK_CHANGE_CREATE)
+	{
+		if (OidIsValid(before->maker))
+			mk_share_change_exists(group_id, MK_GROUP_CONSUMER);
+		if (mk_group_change_creation(before->changes) != NULL)
+			mk_share_change_exists(group_id, MK_GROUP_SHARE);
+	}
 	/* each poll and each commit of a batch asks for the same */
 	foreach (lc, before->changes)
 	{

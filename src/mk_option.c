@@ -10,54 +10,12 @@
  */
 #include "postgres.h"
 
-#include "fmgr.h"
-#include "utils/builtins.h"
 #include "utils/timestamp.h"
 
 #include "mk_clock.h"
 #include "mk_option.h"
 
-typedef enum MkOptionType
-{
-	MK_OPTION_INT32,
-	MK_OPTION_INT64,
-	MK_OPTION_INTERVAL,
-	MK_OPTION_BOOL,
-	MK_OPTION_WORD /* one of a list of words; MkTopic has its number */
-} MkOptionType;
-
-#define MK_MAX_WORDS 3
-
-typedef struct MkOption
-{
-	const char *name;
-	MkTopicColumn column;
-	MkOptionType type;
-
-	/* the number of the argument of create_topic(), 0 if there is none */
-	int argument;
-
-	/* the hint if set_topic_option() cannot set the option; NULL if it can */
-	const char *fixed;
-
-	/* bounds of a number; a function that raises other errors and notices */
-	int64 least;
-	int64 most;
-	void (*check)(Datum value);
-
-	/* the valid words, in the order of their enum */
-	const char *words[MK_MAX_WORDS];
-
-	/* the default as text, if the column is NOT NULL and can be set */
-	const char *preset;
-
-	/* the field of MkTopic or MK_NO_FIELD; its value if the column is NULL */
-	int field;
-	int64 unset;
-} MkOption;
-
 #define MK_FIELD(name) ((int) offsetof(MkTopic, name))
-#define MK_NO_FIELD    (-1)
 
 #define MK_IS_FIXED "It is fixed when the topic is created."
 
@@ -108,6 +66,7 @@ static const MkOption mk_options[] = {
 		.type = MK_OPTION_WORD,
 		.argument = 4,
 		.words = {"delete", "compact", "compact,delete"},
+		.last_word_too = "delete,compact",
 		.preset = "delete",
 		.field = MK_FIELD(cleanup_policy),
 	},
@@ -241,30 +200,21 @@ mk_check_retention_bytes(Datum value)
 }
 
 static void
-mk_check_not_negative(const char *option, Datum value)
-{
-	if (mk_clock_interval(DatumGetIntervalP(value)) < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("option \"%s\" must not be negative", option)));
-}
-
-static void
 mk_check_delete_retention(Datum value)
 {
-	mk_check_not_negative("delete_retention", value);
+	mk_option_check_not_negative("delete_retention", value);
 }
 
 static void
 mk_check_min_compaction_lag(Datum value)
 {
-	mk_check_not_negative("min_compaction_lag", value);
+	mk_option_check_not_negative("min_compaction_lag", value);
 }
 
 static void
 mk_check_delivery_delay(Datum value)
 {
-	mk_check_not_negative("delivery_delay", value);
+	mk_option_check_not_negative("delivery_delay", value);
 }
 
 static void
@@ -278,299 +228,29 @@ mk_check_min_insync_replicas(Datum value)
 }
 
 /* ---------------------------------------------------------------------------
- * Values
+ * All options
  */
 
-void
-mk_option_check_number(const char *option, int64 value, int64 least, int64 most)
-{
-	if (value < least || value > most)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg(INT64_FORMAT " is outside the valid range for \"%s\"",
-					value, option),
-			 errhint("It must be from " INT64_FORMAT " to " INT64_FORMAT ".",
-					 least, most)));
-}
-
-/* The number of a word, -1 if it is not one of the option's. */
-static int
-mk_option_word(const MkOption *o, const char *word)
-{
-	for (int i = 0; i < MK_MAX_WORDS && o->words[i] != NULL; i++)
-		if (strcmp(o->words[i], word) == 0)
-			return i;
-	/* both orders mean the same */
-	if (o->column == MK_COLUMN_CLEANUP_POLICY &&
-		strcmp(word, "delete,compact") == 0)
-		return MK_CLEANUP_BOTH;
-	return -1;
-}
-
-/* The valid words, as a sentence. */
-static char *
-mk_option_words(const MkOption *o)
-{
-	char *text = psprintf("It must be \"%s\"", o->words[0]);
-
-	for (int i = 1; i < MK_MAX_WORDS && o->words[i] != NULL; i++)
-		text = psprintf(
-			"%s%s\"%s\"", text,
-			i + 1 < MK_MAX_WORDS && o->words[i + 1] != NULL ? ", " : " or ",
-			o->words[i]);
-	return psprintf("%s.", text);
-}
-
-/* The word as in the catalog; 22023 if it is not one of the option's. */
-static Datum
-mk_option_check_word(const MkOption *o, const char *word)
-{
-	int number = mk_option_word(o, word);
-
-	if (number < 0)
-	{
-		char *what = pstrdup(o->name);
-
-		for (char *c = what; *c != '\0'; c++)
-			if (*c == '_')
-				*c = ' ';
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("invalid %s \"%s\"", what, word),
-				 errhint("%s", mk_option_words(o))));
-	}
-	return CStringGetTextDatum(o->words[number]);
-}
-
-/* A number from a text; 22023 if it is not a whole number. */
-static int64
-mk_option_parse_number(const MkOption *o, const char *value)
-{
-	char *end;
-	int64 number;
-
-	errno = 0;
-	number = strtoi64(value, &end, 10);
-	if (errno != 0 || end == value || *end != '\0' ||
-		isspace((unsigned char) *value))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid value for option \"%s\": \"%s\"", o->name, value),
-			 errhint("It must be a whole number.")));
-	return number;
-}
-
-/* A boolean from a text; 22023 if it is none. */
-static bool
-mk_option_parse_bool(const MkOption *o, const char *value)
-{
-	bool result;
-
-	if (!parse_bool(value, &result))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("invalid value for option \"%s\": \"%s\"", o->name, value),
-			 errhint("It must be \"true\" or \"false\".")));
-	return result;
-}
-
-/* Converts a text to the option's value, and checks it. */
-static Datum
-mk_option_value(const MkOption *o, const char *value)
-{
-	Datum datum = (Datum) 0;
-	int64 number;
-
-	switch (o->type)
-	{
-		case MK_OPTION_INT32:
-		case MK_OPTION_INT64:
-			number = mk_option_parse_number(o, value);
-			mk_option_check_number(o->name, number, o->least, o->most);
-			datum = o->type == MK_OPTION_INT32 ? Int32GetDatum((int32) number)
-											   : Int64GetDatum(number);
-			break;
-		case MK_OPTION_INTERVAL:
-			datum = DirectFunctionCall3(interval_in, CStringGetDatum(value),
-										ObjectIdGetDatum(InvalidOid),
-										Int32GetDatum(-1));
-			break;
-		case MK_OPTION_BOOL:
-			datum = BoolGetDatum(mk_option_parse_bool(o, value));
-			break;
-		case MK_OPTION_WORD:
-			datum = mk_option_check_word(o, value);
-			break;
-	}
-	if (o->check != NULL)
-		o->check(datum);
-	return datum;
-}
-
-/* Checks an argument of create_topic(); returns the value for the column. */
-static Datum
-mk_option_check_argument(const MkOption *o, Datum datum)
-{
-	switch (o->type)
-	{
-		case MK_OPTION_INT32:
-			mk_option_check_number(o->name, DatumGetInt32(datum), o->least,
-								   o->most);
-			break;
-		case MK_OPTION_INT64:
-			mk_option_check_number(o->name, DatumGetInt64(datum), o->least,
-								   o->most);
-			break;
-		case MK_OPTION_INTERVAL:
-		case MK_OPTION_BOOL:
-			break;
-		case MK_OPTION_WORD:
-			datum = mk_option_check_word(o, TextDatumGetCString(datum));
-			break;
-	}
-	if (o->check != NULL)
-		o->check(datum);
-	return datum;
-}
-
-/* Whether the option's column may be NULL. */
-static bool
-mk_option_is_nullable(const MkOption *o)
-{
-	return o->preset == NULL && o->fixed == NULL;
-}
-
-/* The default: that of the entry, else NULL. */
-static Datum
-mk_option_default(const MkOption *o, bool *isnull)
-{
-	*isnull = o->preset == NULL;
-	return *isnull ? (Datum) 0 : mk_option_value(o, o->preset);
-}
+static const MkOptionTable mk_topic_options = {
+	.kind = "topic option",
+	.noptions = lengthof(mk_options),
+	.options = mk_options,
+};
 
 void
 mk_option_from_arguments(FunctionCallInfo fcinfo, MkTopicRow *row)
 {
-	for (int i = 0; i < (int) lengthof(mk_options); i++)
-	{
-		const MkOption *o = &mk_options[i];
-		Datum *value = &row->values[o->column - 1];
-		bool *isnull = &row->nulls[o->column - 1];
-
-		if (o->argument == 0)
-			*value = mk_option_default(o, isnull);
-	}
-	/* in the order of the arguments, so that errors name the first bad one */
-	for (int argument = 1;; argument++)
-	{
-		const MkOption *o = NULL;
-		bool isnull;
-
-		for (int i = 0; i < (int) lengthof(mk_options); i++)
-			if (mk_options[i].argument == argument)
-				o = &mk_options[i];
-		if (o == NULL)
-			break;
-		isnull = PG_ARGISNULL(argument);
-		if (isnull && !mk_option_is_nullable(o))
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("argument \"%s\" must not be null", o->name)));
-		row->nulls[o->column - 1] = isnull;
-		row->values[o->column - 1] = isnull
-			? (Datum) 0
-			: mk_option_check_argument(o, PG_GETARG_DATUM(argument));
-	}
-}
-
-/* The names of the options that can be set, as a sentence. */
-static char *
-mk_option_names(void)
-{
-	char *text = pstrdup("Options are ");
-	int n = 0;
-	int total = 0;
-
-	for (int i = 0; i < (int) lengthof(mk_options); i++)
-		total += mk_options[i].fixed == NULL;
-	for (int i = 0; i < (int) lengthof(mk_options); i++)
-	{
-		if (mk_options[i].fixed != NULL)
-			continue;
-		text = psprintf("%s%s\"%s\"", text,
-						n == 0              ? ""
-							: n < total - 1 ? ", "
-											: " and ",
-						mk_options[i].name);
-		n++;
-	}
-	return psprintf("%s.", text);
+	mk_option_table_arguments(&mk_topic_options, fcinfo, row->values,
+							  row->nulls);
 }
 
 MkTopicColumn
 mk_option_parse(const char *name, const char *value, Datum *datum, bool *isnull)
 {
-	for (int i = 0; i < (int) lengthof(mk_options); i++)
-	{
-		const MkOption *o = &mk_options[i];
+	const MkOption *o = mk_option_find(&mk_topic_options, name);
 
-		if (strcmp(o->name, name) != 0)
-			continue;
-		if (o->fixed != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("option \"%s\" cannot be set", name),
-					 errhint("%s", o->fixed)));
-		*isnull = false;
-		*datum = value == NULL ? mk_option_default(o, isnull)
-							   : mk_option_value(o, value);
-		return o->column;
-	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized topic option \"%s\"", name),
-			 errhint("%s", mk_option_names())));
-	pg_unreachable();
-}
-
-/* ---------------------------------------------------------------------------
- * Reading options from the catalog
- */
-
-/* Sets the field of one option. */
-static void
-mk_option_read_one(const MkOption *o, const MkRows *rows, HeapTuple tuple,
-				   MkTopic *topic)
-{
-	char *field = (char *) topic + o->field;
-	char *word;
-
-	switch (o->type)
-	{
-		case MK_OPTION_INT32:
-			*(int32 *) field = mk_rows_int32(rows, tuple, o->column);
-			break;
-		case MK_OPTION_INT64:
-			*(int64 *) field =
-				mk_rows_int64_or(rows, tuple, o->column, o->unset);
-			break;
-		case MK_OPTION_INTERVAL:
-			*(int64 *) field =
-				mk_rows_interval_or(rows, tuple, o->column, o->unset);
-			break;
-		case MK_OPTION_BOOL:
-			*(bool *) field = mk_rows_bool(rows, tuple, o->column);
-			break;
-		case MK_OPTION_WORD:
-			/* an unknown word counts as the first one */
-			word = mk_rows_text(rows, tuple, o->column);
-			*(int *) field = Max(mk_option_word(o, word), 0);
-			pfree(word);
-			break;
-	}
+	*datum = mk_option_parse_text(o, value, isnull);
+	return (MkTopicColumn) o->column;
 }
 
 void
@@ -580,9 +260,7 @@ mk_option_read(const MkRows *rows, HeapTuple tuple, MkTopic *topic)
 						 sizeof(MkCleanupPolicy) == sizeof(int) &&
 						 sizeof(MkValueFormat) == sizeof(int),
 					 "the number of a word is an int");
-	for (int i = 0; i < (int) lengthof(mk_options); i++)
-		if (mk_options[i].field != MK_NO_FIELD)
-			mk_option_read_one(&mk_options[i], rows, tuple, topic);
+	mk_option_table_read(&mk_topic_options, rows, tuple, topic);
 	topic->deletes = topic->cleanup_policy != MK_CLEANUP_COMPACT;
 	topic->compacts = topic->cleanup_policy != MK_CLEANUP_DELETE;
 }

@@ -11,7 +11,7 @@
 
 #include "utils/timestamp.h"
 
-#include "mk_rows.h"
+#include "mk_option_table.h"
 
 /* The columns of a topic's row, as in sql/parts/10_catalog.sql */
 typedef enum MkTopicColumn
@@ -111,10 +111,6 @@ typedef struct MkTopic
 } MkTopic;
 
 #define MK_TOPIC_MAX_PARTITIONS 10000
-
-/* 22023 for a number that is less than "least" or greater than "most". */
-extern void mk_option_check_number(const char *option, int64 value, int64 least,
-								   int64 most);
 
 /*
  * Sets the options in a new topic's row, which the caller has zeroed: the

@@ -1,21 +1,24 @@
 /*
  * mk_share_admin.c
- *		Administration of share groups: creating them, their options.
+ *		Administration of share groups: creating them, setting their options.
+ *
+ * A call checks its change against the group as the transaction would leave it so
+ * far.  So a script may create a group, set its options and grant its use in one
+ * transaction.  The commit checks the change again (mk_share_change.c).
  */
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/fmgroids.h"
 
 #include "mk_group.h"
 #include "mk_group_use.h"
 #include "mk_share_admin.h"
 #include "mk_topic.h"
 #include "mk_xact.h"
-
-/* ---------------------------------------------------------------------------
- * Topics
- */
 
 /* Whether the change has the topic. */
 static bool
@@ -65,29 +68,21 @@ mk_find_topics(MkShareChange *change, ArrayType *array)
 	}
 }
 
-/* 22023 for a dead-letter topic that the group reads. */
-static void
-mk_check_dead_letter_topic(const MkShareChange *change, const char *name)
-{
-	if (mk_has_topic(change, change->dead_letter_topic->topic_id))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("topic \"%s\" cannot be the dead-letter topic", name),
-				 errdetail("It is one of the topics of the group.")));
-}
-
-/* ---------------------------------------------------------------------------
- * Settings
+/*
+ * Looks up the dead-letter topic, NULL for none, and defers its use.  Dead letters
+ * are written by the right of the group's owner, whose rights the current user has.
  */
-
-/* 22023 for settings that do not fit together. */
 static void
-mk_check_settings(const MkShareSettings *s)
+mk_find_dead_letter_topic(MkShareChange *change, MkShareSettings *settings,
+						  const char *name, Oid owner)
 {
-	if (s->max_backoff < s->backoff)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("\"max_backoff\" must not be less than \"backoff\"")));
+	settings->dead_letter_topic_id = 0;
+	if (name == NULL)
+		return;
+	change->dead_letter_topic = mk_topic_get(name, strlen(name), ACL_INSERT);
+	mk_topic_check_allows(change->dead_letter_topic, owner, ACL_INSERT);
+	settings->dead_letter_topic_id = change->dead_letter_topic->topic_id;
+	mk_topic_defer_use(settings->dead_letter_topic_id);
 }
 
 void
@@ -95,33 +90,77 @@ mk_share_admin_create(const char *group_id, ArrayType *topics,
 					  const MkShareSettings *settings,
 					  const char *dead_letter_topic)
 {
+	const MkGroup *existing = mk_membership_get(group_id);
 	MkGroupChange change = {.kind = MK_CHANGE_CREATE};
-	MkGroup *existing = mk_membership_get(group_id);
-	MemoryContext old;
-	MkShareChange *share;
 	MkShareSettings *copy;
+	MkShareChange *share;
+	MkGroup group = {.group_id = unconstify(char *, group_id)};
+	MemoryContext old;
 
-	if (existing == NULL)
-		existing = mk_group_use_made(group_id);
 	if (existing != NULL)
-		mk_share_change_exists(existing);
-	mk_check_settings(settings);
-
+	{
+		/* 55000 if this transaction is to delete it */
+		(void) mk_group_use(group_id, false);
+		mk_share_change_exists(group_id, existing->kind);
+	}
 	old = MemoryContextSwitchTo(mk_xact_context());
 	share = palloc0(sizeof(MkShareChange));
 	copy = palloc(sizeof(MkShareSettings));
 	*copy = *settings;
 	share->settings = copy;
 	mk_find_topics(share, topics);
-	if (dead_letter_topic != NULL)
-	{
-		share->dead_letter_topic = mk_topic_get(
-			dead_letter_topic, strlen(dead_letter_topic), ACL_INSERT);
-		mk_check_dead_letter_topic(share, dead_letter_topic);
-		copy->dead_letter_topic_id = share->dead_letter_topic->topic_id;
-		mk_topic_defer_use(copy->dead_letter_topic_id);
-	}
+	mk_find_dead_letter_topic(share, copy, dead_letter_topic, GetUserId());
 	MemoryContextSwitchTo(old);
+
+	group.share = palloc(sizeof(MkShareSettings));
+	mk_share_change_set(&group, share);
+	mk_share_change_check(&group);
+	change.share = share;
+	mk_group_use_defer(group_id, &change);
+}
+
+/* The array that a text means. */
+static ArrayType *
+mk_parse_array(const char *value)
+{
+	return DatumGetArrayTypeP(OidInputFunctionCall(
+		F_ARRAY_IN, unconstify(char *, value), TEXTOID, -1));
+}
+
+void
+mk_share_admin_set(const char *group_id, const char *option, const char *value)
+{
+	MkGroup *group = mk_group_use_get(group_id);
+	MkGroupChange change = {.kind = MK_CHANGE_OPTION};
+	MkShareChange *share;
+	MkShareSettings *settings;
+	Datum datum;
+	bool isnull;
+	MemoryContext old;
+
+	mk_group_check_kind(group, MK_GROUP_SHARE);
+	mk_group_check_right(group, GetUserId(), true);
+	old = MemoryContextSwitchTo(mk_xact_context());
+	share = palloc0(sizeof(MkShareChange));
+	settings = palloc0(sizeof(MkShareSettings));
+	share->settings = settings;
+	share->option = mk_option_find(&mk_share_options, option);
+	datum = mk_option_parse_text(share->option, value, &isnull);
+	if (share->option->field != MK_NO_FIELD)
+		mk_option_to_field(share->option, datum, isnull, settings);
+	else if (share->option->column == MK_SHARE_COLUMN_DEAD_LETTER_TOPIC_ID)
+		mk_find_dead_letter_topic(share, settings, value,
+								  get_role_oid(NameStr(group->owner), false));
+	else if (value == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" has no default", option)));
+	else
+		mk_find_topics(share, mk_parse_array(value));
+	MemoryContextSwitchTo(old);
+
+	mk_share_change_set(group, share);
+	mk_share_change_check(group);
 	change.share = share;
 	mk_group_use_defer(group_id, &change);
 }

@@ -1,6 +1,6 @@
 /*
  * mk_share_admin.h
- *		Administration of share groups: creating them, their options.
+ *		Administration of share groups: creating them, setting their options.
  *
  * mk_group_admin.h has what both kinds of groups know: grants, owners, deletion.
  */
@@ -21,5 +21,13 @@
 extern void mk_share_admin_create(const char *group_id, ArrayType *topics,
 								  const MkShareSettings *settings,
 								  const char *dead_letter_topic);
+
+/*
+ * Defers setting an option, to its default if the value is NULL.  Errors as above;
+ * 42501 unless the current user has the rights of the group's owner, 42704 if there
+ * is no such group, MK023 for a consumer group.
+ */
+extern void
+mk_share_admin_set(const char *group_id, const char *option, const char *value);
 
 #endif /* MK_SHARE_ADMIN_H */

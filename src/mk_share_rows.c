@@ -389,6 +389,38 @@ mk_share_checkpoint_is_done(const MkShareCheckpoint *c, int64 offset)
 	return offset < c->high && mk_share_checkpoint_find(c, offset) < 0;
 }
 
+int64
+mk_share_start_offset(int32 group_no, int32 topic_id, int32 partition)
+{
+	MkShareKey key = {
+		.group_no = group_no, .topic_id = topic_id, .partition = partition};
+	MkShareCheckpoint c;
+	MkShareRuns runs;
+	MkShareRun run;
+	int64 start;
+	int i = 0;
+
+	(void) mk_share_checkpoint_get(group_no, topic_id, partition, NULL, &c);
+	key.era = c.era;
+	start = mk_share_checkpoint_start(&c);
+	mk_share_runs_begin(&runs, &key, start);
+	while (mk_share_runs_next(&runs, &run))
+	{
+		if (run.last < start)
+			continue;
+		if (run.first > start)
+			break;
+		start = run.last + 1;
+		/* what the checkpoint does not list is done, too */
+		while (i < c.nexceptions && c.exceptions[i].offset < start)
+			i++;
+		if (start < c.high)
+			start = i < c.nexceptions ? c.exceptions[i].offset : c.high;
+	}
+	mk_share_runs_end(&runs);
+	return start;
+}
+
 /* ---------------------------------------------------------------------------
  * Deliveries
  */

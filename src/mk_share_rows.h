@@ -131,6 +131,13 @@ extern int64 mk_share_checkpoint_start(const MkShareCheckpoint *checkpoint);
 extern bool
 mk_share_checkpoint_is_done(const MkShareCheckpoint *checkpoint, int64 offset);
 
+/*
+ * The start offset of a partition now: that of its newest checkpoint, moved on by the
+ * runs since then.
+ */
+extern int64
+mk_share_start_offset(int32 group_no, int32 topic_id, int32 partition);
+
 /* ---------------------------------------------------------------------------
  * Deliveries.  A record that was accepted at the first try in a transaction has no
  * row.

@@ -2,6 +2,10 @@
  * mk_share_settings.h
  *		The catalog's rows about what share groups are: their settings and their
  *		topics.
+ *
+ * To add a setting, add a column to sql/parts/12_share.sql (adapting the number of
+ * columns in mk_relation.h) and to MkShareColumn, a field to MkShareSettings, and an
+ * entry to the table in mk_share_settings.c.  Then set_group_option() sets it.
  */
 #ifndef MK_SHARE_SETTINGS_H
 #define MK_SHARE_SETTINGS_H
@@ -10,6 +14,28 @@
 #include "utils/snapshot.h"
 
 #include "mk_group_setting.h"
+#include "mk_option_table.h"
+
+/* The columns of a share group's settings, as in sql/parts/12_share.sql */
+typedef enum MkShareColumn
+{
+	MK_SHARE_COLUMN_GROUP_NO = 1,
+	MK_SHARE_COLUMN_ORDERING,
+	MK_SHARE_COLUMN_MAX_DELIVERIES,
+	MK_SHARE_COLUMN_BACKOFF,
+	MK_SHARE_COLUMN_MAX_BACKOFF,
+	MK_SHARE_COLUMN_DEAD_LETTER_TOPIC_ID,
+	MK_SHARE_COLUMN_AUTO_OFFSET_RESET,
+	MK_SHARE_COLUMN_MAX_IN_FLIGHT,
+	MK_SHARE_COLUMN_PRIORITY,
+	MK_SHARE_COLUMN_ON_EXHAUSTED,
+	MK_SHARE_COLUMN_DEAD_LETTER_LIMIT,
+	MK_SHARE_COLUMN_PAUSED,
+	MK_SHARE_COLUMN_PAUSED_WHY,
+	MK_SHARE_COLUMN_EPOCH,
+	MK_SHARE_COLUMN_ORDERING_EPOCH,
+	MK_SHARE_NUM_COLUMNS = MK_SHARE_COLUMN_ORDERING_EPOCH
+} MkShareColumn;
 
 /* The settings of a share group */
 typedef struct MkShareSettings
@@ -29,6 +55,20 @@ typedef struct MkShareSettings
 	int32 epoch; /* grows with each reset, and with each change of ordering */
 	int32 ordering_epoch; /* of the last change of ordering */
 } MkShareSettings;
+
+/*
+ * The options of share groups.  Two are not in MkShareSettings as they are given:
+ * "topics", which has no column either, and "dead_letter_topic".
+ */
+extern const MkOptionTable mk_share_options;
+
+/*
+ * Sets the settings from the arguments of create_share_group(), and returns the name
+ * of the dead-letter topic, NULL if there is none.  22023 for an argument that is
+ * not valid, or is NULL and must not be.
+ */
+extern char *mk_share_settings_from_arguments(FunctionCallInfo fcinfo,
+											  MkShareSettings *settings);
 
 /*
  * The settings of a share group, in the current memory context; NULL if there are

@@ -28,6 +28,12 @@ mk_target_parse(const char *text)
 	target.kind = MK_TARGET_LATEST;
 	if (strcmp(text, "latest") == 0)
 		return target;
+	if (strncmp(text, "group:", strlen("group:")) == 0)
+	{
+		target.kind = MK_TARGET_GROUP;
+		target.group_id = text + strlen("group:");
+		return target;
+	}
 	for (int i = 0; i < (int) lengthof(kinds); i++)
 	{
 		size_t length = strlen(kinds[i].prefix);
@@ -57,12 +63,12 @@ mk_target_parse(const char *text)
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 			 errmsg("invalid target \"%s\"", text),
 			 errhint("Use \"earliest\", \"latest\", \"offset:N\", "
-					 "\"shift:N\", or \"time:TIMESTAMP\".")));
+					 "\"shift:N\", \"time:TIMESTAMP\", or \"group:NAME\".")));
 }
 
 int64
 mk_target_offset(const MkTarget *target, const MkTopic *topic, int32 partition,
-				 int64 committed)
+				 int64 stand)
 {
 	int64 start = mk_log_start(topic, partition);
 	int64 end = Max(start, mk_log_end(topic, partition));
@@ -79,12 +85,14 @@ mk_target_offset(const MkTarget *target, const MkTopic *topic, int32 partition,
 			offset = target->number;
 			break;
 		case MK_TARGET_SHIFT:
-			if (pg_add_s64_overflow(Max(committed, start), target->number,
-									&offset))
+			if (pg_add_s64_overflow(Max(stand, start), target->number, &offset))
 				offset = target->number < 0 ? start : end;
 			break;
 		case MK_TARGET_TIME:
 			offset = mk_log_since(topic, partition, target->number, end);
+			break;
+		case MK_TARGET_GROUP:
+			offset = stand;
 			break;
 	}
 	return Min(Max(offset, start), end);

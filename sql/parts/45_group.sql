@@ -134,12 +134,12 @@ RETURNS TABLE (topic text, partition integer, "offset" bigint)
 LANGUAGE c ROWS 10
 AS 'MODULE_PATHNAME', 'minikafka_reset_offsets';
 COMMENT ON FUNCTION minikafka.reset_offsets(text, text, text) IS
-'Commits, with the transaction, the offset that target names in each partition of the topic, and returns the offsets. target: earliest, latest, offset:N, shift:N (from the committed offset; N may be negative) or time:TIMESTAMP (the first record of that time or later); the result is limited to the log. Errors: MK068 the group has members, also at COMMIT, 22023 unknown target, 42704, 42501.';
+'Lets a group go on at the offset that target names in each partition of the topic, from COMMIT on, and returns the offsets: commits them for a consumer group; a share group hands out everything from there on again, and what it has handed out before cannot be answered any more. target: earliest, latest, offset:N, shift:N (from the committed offset, or the start offset of a share group; N may be negative), time:TIMESTAMP (the first record of that time or later) or group:NAME (where that group stands, at the log start where it has no offset); the result is limited to the log. Errors: MK068 the group has members, also at COMMIT, 22023 unknown target, 42704, 42501.';
 
 CREATE FUNCTION minikafka.delete_group(group_id text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_delete_group';
 COMMENT ON FUNCTION minikafka.delete_group(text) IS
-'Deletes a group and its committed offsets, at COMMIT. Requires to be its owner. Errors: MK068 it has members, also at COMMIT, 42704, 42501, 55000 the transaction has used the group.';
+'Deletes a group of either kind, with its committed offsets or the state of its records, at COMMIT. Requires to be its owner. Errors: MK068 it has members, also at COMMIT, 42704, 42501, 55000 the transaction has used the group.';
 
 CREATE FUNCTION minikafka.grant_group(group_id text, grantee text)
 RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_grant_group';

@@ -13,6 +13,11 @@ RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_create_share_group';
 COMMENT ON FUNCTION minikafka.create_share_group(text, text[], text, integer, interval, interval, text, text) IS
 'Creates a share group, which hands out the records of its topics one by one, at COMMIT. It belongs to the caller. topics: names of topics, in the order of their priority. ordering: key (a record is handed out when all earlier records of its key are done) or none. max_deliveries: from 1 to 1000000; a record whose last delivery has failed is exhausted. backoff: time before the second delivery, which doubles with each further one up to max_backoff. dead_letter_topic: gets copies of exhausted records; NULL: they wait for a person. auto_offset_reset: earliest, or latest, which begins at the end that each partition has at COMMIT. Requires SELECT on the topics, and INSERT on the dead-letter topic. Errors: 42710 there is such a share group, MK023 a consumer group has the name, both also at COMMIT, 42704 unknown topic, 42501, 22023.';
 
+CREATE FUNCTION minikafka.set_group_option(group_id text, option text, value text)
+RETURNS void LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_set_group_option';
+COMMENT ON FUNCTION minikafka.set_group_option(text, text, text) IS
+'Sets an option of a share group, at COMMIT. NULL restores the default. Options: topics (an array; one that is added begins by auto_offset_reset, one that is removed keeps its state), ordering (key, none), max_deliveries, backoff, max_backoff, dead_letter_topic, auto_offset_reset (earliest, latest), max_in_flight (1 to 20000), priority (fair, strict: topics in their order), on_exhausted (dead_letter, dead_letter_key, block, pause), dead_letter_limit (dead letters in an hour, after which the group pauses), paused. Requires to be the owner of the group; for topics SELECT on each; for a dead-letter topic INSERT. Errors: MK023 it is a consumer group, 22023 unknown option or value, or a value that does not fit the others, also at COMMIT, 42704, 42501.';
+
 /* Share groups: handing out records, and answers */
 
 CREATE FUNCTION minikafka.acquire(

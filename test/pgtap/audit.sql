@@ -22,6 +22,7 @@ GRANT DELETE ON minikafka_topics.audit TO audit_cleaner;
 SET ROLE audit_reader;
 SELECT minikafka.join_group('audit', '{audit}', 'm', session_timeout => '1 day', max_poll_interval => '1 day');
 SELECT minikafka.commit_offset('audit plain', 'audit', 0, 0);
+SELECT minikafka.create_share_group('audit share', '{audit}');
 SET ROLE audit_writer;
 SELECT minikafka.init_producer('audit');
 SELECT minikafka.inbox_accept('audit', 'event');
@@ -68,6 +69,9 @@ FROM (VALUES
 	('join_group', $$'audit new', '{audit}'$$, 'ro', true),
 	('join_group', $$'audit new', '{no_such_topic}'$$, '', true),
 	('create_share_group', $$'audit new', '{audit}'$$, 'ro', true),
+	('set_group_option', $$'audit share', 'paused', 'true'$$, 'r', true),
+	('reset_offsets', $$'audit share', 'audit', 'latest'$$, 'r', true),
+	('delete_group', $$'audit share'$$, 'r', true),
 	('leave_group', $$'audit', 'm'$$, 'r', true),
 	('heartbeat', $$'audit', 'm'$$, 'r', true),
 	('assignment', $$'audit', 'm'$$, 'mr', false),

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(197);
+SELECT plan(200);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -60,6 +60,7 @@ INSERT INTO contract VALUES
 	('grant_group', 'group_id text, grantee text', 'void', 'v', 'u'),
 	('revoke_group', 'group_id text, grantee text', 'void', 'v', 'u'),
 	('create_share_group', 'group_id text, topics text[], ordering text DEFAULT ''key''::text, max_deliveries integer DEFAULT 5, backoff interval DEFAULT ''00:00:01''::interval, max_backoff interval DEFAULT ''00:05:00''::interval, dead_letter_topic text DEFAULT NULL::text, auto_offset_reset text DEFAULT ''earliest''::text', 'void', 'v', 'u'),
+	('set_group_option', 'group_id text, option text, value text', 'void', 'v', 'u'),
 	('set_group_owner', 'group_id text, owner text', 'void', 'v', 'u'),
 	('set_producer_owner', 'producer text, owner text', 'void', 'v', 'u'),
 	('set_inbox_owner', 'consumer text, owner text', 'void', 'v', 'u'),
@@ -110,7 +111,7 @@ FROM (VALUES
 ) v(type, columns);
 
 -- the views
-SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag']) view;
+SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups']) view;
 SELECT results_eq(
 	format($$SELECT attname::text COLLATE "default", atttypid::regtype::text COLLATE "default" FROM pg_attribute
 		WHERE attrelid = 'minikafka.%I'::regclass AND attnum > 0 ORDER BY attnum$$, view),
@@ -119,10 +120,11 @@ SELECT results_eq(
 FROM (VALUES
 	('topics', $$('topic', 'text'), ('partitions', 'integer'), ('partitioner', 'text'), ('cleanup_policy', 'text'), ('retention', 'interval'), ('retention_bytes', 'bigint'), ('segment_records', 'bigint'), ('max_message_bytes', 'integer'), ('min_insync_replicas', 'integer'), ('owner', 'text'), ('created_at', 'timestamp with time zone'), ('delete_retention', 'interval'), ('min_compaction_lag', 'interval'), ('value_format', 'text'), ('delivery_delay', 'interval'), ('keep_unread', 'boolean'), ('delete_read', 'boolean')$$),
 	('partitions', $$('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('segments', 'bigint'), ('bytes', 'bigint')$$),
-	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text'), ('rebalanced_at', 'timestamp with time zone'), ('rebalanced_why', 'text')$$),
+	('groups', $$('group_id', 'text'), ('generation', 'integer'), ('state', 'text'), ('assignor', 'text'), ('protocol', 'text'), ('members', 'integer'), ('owner', 'text'), ('rebalanced_at', 'timestamp with time zone'), ('rebalanced_why', 'text'), ('kind', 'text')$$),
 	('group_members', $$('group_id', 'text'), ('member_id', 'text'), ('instance_id', 'text'), ('topics', 'text[]'), ('partitions', 'integer'), ('last_seen', 'timestamp with time zone'), ('last_poll', 'timestamp with time zone'), ('in_transaction', 'boolean'), ('joined_at', 'timestamp with time zone'), ('session_timeout', 'interval'), ('max_poll_interval', 'interval'), ('expired', 'boolean')$$),
 	('group_offsets', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('metadata', 'text'), ('committed_at', 'timestamp with time zone'), ('member_id', 'text'), ('generation', 'integer')$$),
-	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text'), ('ready', 'bigint'), ('in_flight', 'bigint'), ('waiting', 'bigint'), ('lost', 'bigint')$$)
+	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text'), ('ready', 'bigint'), ('in_flight', 'bigint'), ('waiting', 'bigint'), ('lost', 'bigint')$$),
+	('share_groups', $$('group_id', 'text'), ('ordering', 'text'), ('max_deliveries', 'integer'), ('backoff', 'interval'), ('max_backoff', 'interval'), ('dead_letter_topic', 'text'), ('auto_offset_reset', 'text'), ('topics', 'text[]'), ('max_in_flight', 'integer'), ('priority', 'text'), ('on_exhausted', 'text'), ('dead_letter_limit', 'integer'), ('paused', 'boolean'), ('paused_why', 'text'), ('owner', 'text')$$)
 ) v(view, columns);
 
 -- How calls are resolved: what a client library sends, untyped or typed.

@@ -2,7 +2,7 @@
 -- Rights: which role may call what, which role sees what
 --
 BEGIN;
-SELECT plan(507);
+SELECT plan(534);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -37,7 +37,7 @@ SELECT is_empty(
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind IN ('r', 'v', 'S')
 	AND has_table_privilege('tap_nothing', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')$$,
-	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag'], 'the relations that all roles have a right to');
+	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups'], 'the relations that all roles have a right to');
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind = 'v'
 	AND has_table_privilege('tap_nothing', oid, 'INSERT, UPDATE, DELETE')$$,
@@ -92,6 +92,7 @@ INSERT INTO calls VALUES
 	($$minikafka.committed('tap', 'tap', 0)$$, '{SELECT,monitor}'),
 	($$minikafka.commit_offset('tap ' || current_user, 'tap', 0, 0)$$, '{SELECT}'),
 	($$minikafka.join_group('tap join ' || current_user, '{other, tap}')$$, '{SELECT}'),
+	($$minikafka.create_share_group('tap share ' || current_user, '{tap}')$$, '{SELECT}'),
 	($$minikafka.delete_records('tap', 0, 0)$$, '{DELETE}'),
 	($$minikafka.redrive('tap', max_records => 1)$$, '{SELECT}'),
 	($$minikafka.set_topic_option('tap', 'max_message_bytes', '10')$$, '{}'),
@@ -175,6 +176,8 @@ INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, ver
 	('tap group', nextval('minikafka.group_no'), 'tap_select', 1, 1, 'sticky', 'cooperative'),
 	('tap empty', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL),
 	('tap unused', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL);
+INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, version, kind) VALUES ('tap share', nextval('minikafka.group_no'), 'tap_select', 0, 1, 'share');
+INSERT INTO minikafka.share_group VALUES (currval('minikafka.group_no'), 'key', 5, '1 s', '1 s', NULL, 'earliest', 100, 'fair', NULL, NULL, false, NULL, 0, 0);
 INSERT INTO minikafka.group_member (group_no, member_id, member_no, topics, topic_ids, auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout, joined_at)
 SELECT group_no, 'm', nextval('minikafka.member_no'), '{tap}', '{0}', 'earliest', '1 day', '1 day', '1 day', now()
 FROM minikafka.consumer_group WHERE group_id = 'tap group';
@@ -201,6 +204,9 @@ INSERT INTO group_calls VALUES
 	($$minikafka.pause('tap group', 'm', 'tap', 0)$$, 'use'),
 	($$minikafka.resume('tap group', 'm', 'tap', 0)$$, 'use'),
 	($$minikafka.reset_offsets('tap empty', 'tap', 'earliest')$$, 'use'),
+	($$minikafka.reset_offsets('tap empty', 'tap', 'group:tap group')$$, 'use'),
+	($$minikafka.reset_offsets('tap share', 'tap', 'group:tap empty')$$, 'use'),
+	($$minikafka.set_group_option('tap share', 'paused', 'true')$$, 'own'),
 	($$minikafka.leave_group('tap group', 'm')$$, 'use'),
 	($$minikafka.assignment('tap group', 'm')$$, 'see'),
 	($$minikafka.committed('tap group', 'tap', 0)$$, 'see'),

@@ -2,7 +2,7 @@
 -- Errors: the SQLSTATE of each kind
 --
 BEGIN;
-SELECT plan(230);
+SELECT plan(250);
 SELECT minikafka.create_topic('tap', 2, max_message_bytes => 10);
 CREATE TABLE minikafka_topics.tap_table ();
 
@@ -78,6 +78,7 @@ SELECT throws_ok($$SELECT minikafka.fetch_json('bytes', 0, 0)$$, '22P02', NULL, 
 COMMIT;
 
 -- Groups: what a call does takes effect at COMMIT, so the steps are transactions
+SELECT minikafka.create_share_group('share', '{tap}');
 SELECT minikafka.join_group('members', '{tap}', 'a', 'instance');
 SELECT minikafka.join_group('members', '{tap}', 'b');
 SELECT minikafka.join_group('members', '{tap}', 'c', 'instance');
@@ -137,6 +138,17 @@ FROM minikafka.assignment('members', 'c');
 SELECT throws_ok($$SELECT minikafka.join_group('members', '{tap}', assignor => 'range')$$, 'MK023', 'group "members" has assignor "sticky", not "range"', 'another assignor');
 SELECT throws_ok($$SELECT minikafka.join_group('members', '{tap}', protocol => 'eager')$$, 'MK023', 'group "members" has protocol "cooperative", not "eager"', 'another protocol');
 SELECT lives_ok($$SELECT minikafka.join_group('members', '{tap}', assignor => 'sticky', protocol => 'cooperative')$$, 'the same settings');
+SELECT throws_ok(format('SELECT minikafka.%s', call), 'MK023', 'group "share" is a share group', call)
+FROM unnest(ARRAY[$$join_group('share', '{tap}')$$, $$leave_group('share', 'm')$$, $$heartbeat('share', 'm')$$, $$assignment('share', 'm')$$,
+	$$poll('share', 'm')$$, $$poll_text('share', 'm')$$, $$poll_json('share', 'm')$$, $$commit('share', 'm')$$, $$commit_offset('share', 'tap', 0, 0)$$,
+	$$commit_offset('share', 'tap', 0, 0, member_id => 'm')$$, $$committed('share', 'tap', 0)$$, $$seek('share', 'm', 'tap', 0, 0)$$,
+	$$pause('share', 'm', 'tap', 0)$$, $$resume('share', 'm', 'tap', 0)$$]) call;
+SELECT throws_ok(format('SELECT minikafka.%s', call), 'MK023', 'group "members" is a consumer group', call)
+FROM unnest(ARRAY[$$create_share_group('members', '{tap}')$$, $$set_group_option('members', 'paused', 'true')$$]) call;
+SELECT throws_ok($$SELECT minikafka.create_share_group('share', '{tap}')$$, '42710', 'group "share" already exists', 'a share group exists');
+SELECT throws_ok($$SELECT minikafka.set_group_option('share', 'nonsense', '1')$$, '22023', 'unrecognized share group option "nonsense"', 'unknown option of a share group');
+SELECT throws_ok($$SELECT minikafka.set_group_option('share', 'on_exhausted', 'dead_letter')$$, '22023', NULL, 'dead letters without a topic');
+SELECT throws_ok($$SELECT minikafka.set_group_option('share', 'topics', '{tap')$$, '22P02', NULL, 'topics: no array');
 -- MK025
 SELECT throws_ok(format('SELECT minikafka.%s', call), 'MK025', format('group "%s" has no member "nobody"', g), call)
 FROM unnest(ARRAY['members', 'plain', 'unknown']) g,
