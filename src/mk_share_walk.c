@@ -44,9 +44,6 @@
 /* A waiting record is looked at again after this time: a person may act. */
 #define MK_LOOK_AGAIN (1 * USECS_PER_SEC)
 
-/* Runs after which a walk looks for a newer checkpoint to begin with. */
-#define MK_MANY_RUNS 1000
-
 /* A run that is at least as long is passed over without reading its records. */
 #define MK_LONG_RUN 64
 
@@ -143,15 +140,18 @@ mk_walk_is_current(const MkWalk *w)
 	MkShareMemory *m = w->memory;
 	MkShareCheckpoint c;
 
-	if (!m->valid || mk_walk_is_earlier(m, request->snapshot))
+	if (!m->valid || mk_walk_is_earlier(m, request->snapshot) ||
+		m->ordering_epoch != request->group->share->ordering_epoch)
 		return false;
-	if (m->version == request->group->version && m->runs < MK_MANY_RUNS)
-		return true;
-	if (m->ordering_epoch != request->group->share->ordering_epoch)
-		return false;
+
+	/*
+	 * Where another checkpoint counts, runs below its start may have been
+	 * removed: what is remembered of an earlier one may be done without a run
+	 * that says so.
+	 */
 	(void) mk_share_checkpoint_peek(m->key.group_no, m->key.topic_id,
 									m->key.partition, request->snapshot, &c);
-	if (c.era != m->era || c.high > m->high)
+	if (c.number != m->checkpoint || c.era != m->era)
 		return false;
 	m->version = request->group->version;
 	return true;

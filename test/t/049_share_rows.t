@@ -133,6 +133,27 @@ $other->query_safe('ROLLBACK');
 maintain();
 is(rows_left(), '5:100000', 'and goes later');
 
-$_->quit for $old, $other;
+# ---------------------------------------------------------------------------
+# A session that remembers how far the group was before a checkpoint, whose runs have
+# gone since
+
+sql(q{SELECT minikafka.create_topic('work', 1)});
+sql(q{SELECT minikafka.create_share_group('workers', '{work}')});
+sql(q{SELECT count(minikafka.send('work', 'v' || i)) FROM generate_series(0, 19) i});
+my $acquire = q{SELECT string_agg("offset"::text, ' ') FROM minikafka.acquire('workers', %d, accept => true)};
+my $idle = new_session($node);
+my $holder = $node->background_psql('postgres');
+$holder->query_safe(q{BEGIN; SELECT count(*) FROM minikafka.acquire('workers')});
+is(ask($idle, sprintf $acquire, 1), '1', 'one that remembers what is held');
+$holder->query_safe('ROLLBACK');
+is(sql(sprintf $acquire, 9), '0 2 3 4 5 6 7 8 9', 'another does more');
+sql(q{INSERT INTO minikafka.share_checkpoint
+	SELECT group_no, topic_id, 0, 1, 0, 10, '{}', '{}', now()
+	FROM minikafka.share_topic JOIN minikafka.consumer_group USING (group_no) WHERE group_id = 'workers'});
+maintain();
+is(sql(q{SELECT count(*) FROM minikafka.share_done}), '0', 'no run is left');
+is(ask($idle, sprintf $acquire, 3), '10 11 12', 'nothing is done twice');
+
+$_->quit for $old, $other, $idle, $holder;
 is(server_errors($node), '', 'no error');
 done_testing();
