@@ -320,6 +320,7 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 	MkDelivery d;
 	MkShareRun run;
 	MkHeldSlot *held;
+	MkHeldRecord *record;
 	const char *wrong = NULL;
 
 	(void) mk_delivery_get(&receipt->key, receipt->offset, &d);
@@ -340,7 +341,22 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 				"of its key.";
 	if (wrong != NULL)
 		mk_answer_invalid(group, receipt, wrong);
-	return mk_share_held_add(group, held, receipt->offset, &d);
+	record = mk_share_held_add(group, held, receipt->offset, &d);
+	record->taken = true;
+	return record;
+}
+
+/* Whether the receipt is that of the delivery that the transaction holds. */
+static bool
+mk_answer_is_mine(const MkShareReceipt *receipt, const MkHeldRecord *record)
+{
+	const MkDelivery *d = &record->delivery;
+
+	if (record->taken)
+		return mk_answer_fits(receipt, d);
+	if (receipt->kind == MK_RECEIPT_LOCK)
+		return !record->delivered && receipt->number == d->acquisition + 1;
+	return record->delivered && receipt->number == d->number;
 }
 
 /*
@@ -381,28 +397,30 @@ mk_answer_find(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt)
 	uint32 slot;
 	MkHeldSlot *held;
 	MkHeldRecord *record;
-	bool mine;
 
-	if (!mk_share_slot_of(group, topic, receipt->key.partition, receipt->offset,
-						  &slot))
+	if (mk_share_slot_of(group, topic, receipt->key.partition, receipt->offset,
+						 &slot))
+	{
+		held = mk_share_held_find(m, slot);
+		record =
+			held != NULL ? mk_share_held_record(held, receipt->offset) : NULL;
+	}
+	else
 	{
 		MkDelivery d;
 
-		/* the record is gone: its last delivery may know */
-		if (!mk_delivery_get(&receipt->key, receipt->offset, &d))
+		/* it is gone; who holds it may still answer */
+		record = mk_share_held_find_record(m, receipt->offset);
+		if (record == NULL &&
+			!mk_delivery_get(&receipt->key, receipt->offset, &d))
 			mk_answer_invalid(group, receipt,
 							  "The record does not exist any more.");
-		slot = d.slot;
+		slot = record == NULL ? d.slot : 0;
 	}
-	held = mk_share_held_find(m, slot);
-	record = held != NULL ? mk_share_held_record(held, receipt->offset) : NULL;
 	if (record == NULL)
 		return mk_answer_take(group, topic, receipt, m, slot);
 
-	mine = receipt->kind == MK_RECEIPT_LOCK
-		? receipt->number == record->delivery.acquisition + 1
-		: receipt->number == record->delivery.number && record->delivered;
-	if (!mine)
+	if (!mk_answer_is_mine(receipt, record))
 		mk_answer_invalid(group, receipt,
 						  "This transaction holds another delivery of it.");
 	if (mk_answer_check_order(group, receipt, record))

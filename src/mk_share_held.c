@@ -232,6 +232,19 @@ mk_share_held_record(MkHeldSlot *s, int64 offset)
 	return NULL;
 }
 
+MkHeldRecord *
+mk_share_held_find_record(const MkShareMemory *m, int64 offset)
+{
+	for (int i = 0; i < mk_held.nrecords; i++)
+	{
+		MkHeldRecord *r = &mk_held.records[i];
+
+		if (r->offset == offset && mk_held.slots[r->slot].memory == m)
+			return r;
+	}
+	return NULL;
+}
+
 MkHeldSlot *
 mk_share_held_slot_of(const MkHeldRecord *record)
 {
@@ -568,6 +581,7 @@ mk_held_remember(void)
 			slot->head->offset == r->offset)
 		{
 			mk_share_memory_pop(m, slot);
+			mk_share_memory_pass_turn(m, slot);
 			mk_share_memory_release(m, slot);
 		}
 	}

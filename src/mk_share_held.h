@@ -51,6 +51,7 @@ typedef struct MkHeldRecord
 	int64 offset;
 	bool accept; /* it is accepted unless it is answered otherwise */
 	bool delivered; /* handed out, to be answered in this transaction */
+	bool taken; /* to be answered: another transaction has acquired it */
 	MkDelivery delivery; /* the newest one when it was acquired; no error */
 	MkShareAnswer answer;
 } MkHeldRecord;
@@ -96,6 +97,10 @@ mk_share_held_add(const MkGroup *group, MkHeldSlot *s, int64 offset,
 
 /* The record of this offset, NULL if the transaction does not hold it. */
 extern MkHeldRecord *mk_share_held_record(MkHeldSlot *s, int64 offset);
+
+/* The same for a record whose slot is not known, as it is gone. */
+extern MkHeldRecord *
+mk_share_held_find_record(const MkShareMemory *m, int64 offset);
 extern MkHeldSlot *mk_share_held_slot_of(const MkHeldRecord *record);
 
 /* The slot's record before this one, NULL if it is the first. */

@@ -154,6 +154,15 @@ mk_share_memory_pop(MkShareMemory *m, MkShareSlot *s)
 }
 
 void
+mk_share_memory_pass_turn(MkShareMemory *m, MkShareSlot *s)
+{
+	if (s->head == NULL)
+		return;
+	dlist_delete(&s->node);
+	dlist_push_tail(&m->pending, &s->node);
+}
+
+void
 mk_share_memory_set_unseen(MkShareMemory *m, MkShareSlot *s, TransactionId xid)
 {
 	if (!TransactionIdIsValid(s->unseen))

@@ -92,6 +92,9 @@ extern void mk_share_memory_add(MkShareMemory *m, MkShareSlot *s, int64 offset);
 /* The head of the slot is done.  Allocates no memory. */
 extern void mk_share_memory_pop(MkShareMemory *m, MkShareSlot *s);
 
+/* Moves the slot behind all others, so that no slot holds up another. */
+extern void mk_share_memory_pass_turn(MkShareMemory *m, MkShareSlot *s);
+
 /*
  * The last record of the slot that is done was written by this transaction, which
  * the snapshot of the statement does not see.

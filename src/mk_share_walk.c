@@ -327,6 +327,26 @@ mk_walk_may_deliver(MkWalk *w, MkShareSlot *s, MkHeldSlot *held,
 	}
 }
 
+/* An MkLogSink for whether there is a record. */
+static bool
+mk_walk_note(const MkLogRecord *record, void *arg)
+{
+	return true;
+}
+
+/*
+ * Whether a record that may not be handed out is gone, and holds up nothing.  A
+ * worker that has it under a lock may be at work still.
+ */
+static bool
+mk_walk_is_gone(const MkWalk *w, const MkDelivery *d)
+{
+	if (d->state == MK_DELIVERY_LOCKED ||
+		(w->current != NULL && w->current->offset == d->offset))
+		return false;
+	return !mk_log_get(w->topic, w->partition, d->offset, mk_walk_note, NULL);
+}
+
 /* A record of a slot that the transaction has locked. */
 static MkWalkResult
 mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
@@ -349,7 +369,7 @@ mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 		return MK_WALK_BLOCKED;
 	(void) mk_delivery_get(&w->key, offset, &d);
 	if (!mk_walk_may_deliver(w, s, held, &d))
-		return MK_WALK_BLOCKED;
+		return mk_walk_is_gone(w, &d) ? MK_WALK_DONE : MK_WALK_BLOCKED;
 	undone = mk_share_undone_find(w->memory->key.catalog, w->key.group_no,
 								  w->key.topic_id, w->key.partition, offset);
 	if (undone != NULL && request->found > 0)

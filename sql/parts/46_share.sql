@@ -28,7 +28,7 @@ CREATE FUNCTION minikafka.acquire(
 	lock_duration interval DEFAULT NULL,
 	accept boolean DEFAULT false)
 RETURNS TABLE (topic text, partition integer, "offset" bigint, ts timestamptz, key bytea, value bytea, headers jsonb, delivery_count integer, receipt text, fencing_token bigint)
-LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_acquire';
+LANGUAGE c ROWS 1 AS 'MODULE_PATHNAME', 'minikafka_acquire';
 COMMENT ON FUNCTION minikafka.acquire(text, integer, integer, interval, interval, boolean) IS
 'Hands out records of a share group that no other worker has. Each must be acknowledged before COMMIT, unless accept is true or a lock_duration is given. max_records, max_bytes: limits; the first record is returned whatever its size. max_wait: how long to wait for a record if there is none. lock_duration: the records are for the caller for that long after the COMMIT, and are acknowledged in a later transaction. accept: COMMIT accepts those that are not acknowledged otherwise. delivery_count: 1 at the first delivery. fencing_token: grows with each acquisition of the record under a lock; NULL without lock_duration. Errors: 42704 unknown group, 42501, 22023, MK023 a consumer group; at COMMIT MK121 a record that is not acknowledged, MK022 the offsets were reset, 42704 the group was deleted.';
 
@@ -40,7 +40,7 @@ CREATE FUNCTION minikafka.acquire_text(
 	lock_duration interval DEFAULT NULL,
 	accept boolean DEFAULT false)
 RETURNS TABLE (topic text, partition integer, "offset" bigint, ts timestamptz, key text, value text, headers jsonb, delivery_count integer, receipt text, fencing_token bigint)
-LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_acquire_text';
+LANGUAGE c ROWS 1 AS 'MODULE_PATHNAME', 'minikafka_acquire_text';
 COMMENT ON FUNCTION minikafka.acquire_text(text, integer, integer, interval, interval, boolean) IS
 'As acquire(), with keys and values as text. The delivery of a record that is no text has failed; the call goes on with others.';
 
@@ -52,7 +52,7 @@ CREATE FUNCTION minikafka.acquire_json(
 	lock_duration interval DEFAULT NULL,
 	accept boolean DEFAULT false)
 RETURNS TABLE (topic text, partition integer, "offset" bigint, ts timestamptz, key text, value jsonb, headers jsonb, delivery_count integer, receipt text, fencing_token bigint)
-LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_acquire_json';
+LANGUAGE c ROWS 1 AS 'MODULE_PATHNAME', 'minikafka_acquire_json';
 COMMENT ON FUNCTION minikafka.acquire_json(text, integer, integer, interval, interval, boolean) IS
 'As acquire(), with keys as text and values as jsonb. The delivery of a record that is no JSON has failed; the call goes on with others.';
 

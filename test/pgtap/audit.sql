@@ -23,6 +23,7 @@ SET ROLE audit_reader;
 SELECT minikafka.join_group('audit', '{audit}', 'm', session_timeout => '1 day', max_poll_interval => '1 day');
 SELECT minikafka.commit_offset('audit plain', 'audit', 0, 0);
 SELECT minikafka.create_share_group('audit share', '{audit}');
+SELECT minikafka.create_share_group('audit worker', '{audit}');
 SET ROLE audit_writer;
 SELECT minikafka.init_producer('audit');
 SELECT minikafka.inbox_accept('audit', 'event');
@@ -72,6 +73,9 @@ FROM (VALUES
 	('set_group_option', $$'audit share', 'paused', 'true'$$, 'r', true),
 	('reset_offsets', $$'audit share', 'audit', 'latest'$$, 'r', true),
 	('delete_group', $$'audit share'$$, 'r', true),
+	('acquire', $$'audit worker'$$, 'r', true),
+	('acquire_text', $$'audit worker'$$, 'r', true),
+	('acquire_json', $$'audit worker'$$, 'r', true),
 	('leave_group', $$'audit', 'm'$$, 'r', true),
 	('heartbeat', $$'audit', 'm'$$, 'r', true),
 	('assignment', $$'audit', 'm'$$, 'mr', false),
@@ -111,6 +115,9 @@ INSERT INTO calls VALUES
 	('minikafka.expire(text, bigint)', $$CALL minikafka.expire('audit')$$, 'o', true, '2D000'),
 	('minikafka.compact(text, bigint)', $$CALL minikafka.compact('audit')$$, 'o', true, '2D000'),
 	('minikafka.wait_for_records(text, text, interval)', $$CALL minikafka.wait_for_records('audit', 'm', '0')$$, 'r', true, '2D000'),
+	-- there is no such record
+	('minikafka.acknowledge(text, text, text, text, interval)', $$minikafka.acknowledge('audit worker', '0.0.0.0.0.t0')$$, 'r', true, 'MK121'),
+	('minikafka.renew(text, text, interval)', $$minikafka.renew('audit worker', '0.0.0.0.0.l0', '1 s')$$, 'r', true, 'MK121'),
 	('minikafka.outbox()', 'minikafka.outbox()', 'bmrwco', false, '39P01'),
 	('minikafka.refuse_write()', 'minikafka.refuse_write()', '', false, '39P01');
 UPDATE calls SET call = 'SELECT ' || call WHERE call NOT LIKE 'CALL %';
@@ -185,7 +192,7 @@ SELECT * FROM finish();
 ROLLBACK;
 
 SELECT minikafka.leave_group('audit', 'm');
-SELECT minikafka.delete_group('audit'), minikafka.delete_group('audit plain');
+SELECT minikafka.delete_group('audit'), minikafka.delete_group('audit plain'), minikafka.delete_group('audit worker');
 SELECT minikafka.drop_topic('audit'), minikafka.drop_topic('audit.dead');
 DELETE FROM minikafka.producer WHERE producer = 'audit';
 DELETE FROM minikafka.inbox WHERE consumer_no = (SELECT consumer_no FROM minikafka.inbox_consumer WHERE consumer = 'audit');

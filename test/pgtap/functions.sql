@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(200);
+SELECT plan(208);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -61,6 +61,11 @@ INSERT INTO contract VALUES
 	('revoke_group', 'group_id text, grantee text', 'void', 'v', 'u'),
 	('create_share_group', 'group_id text, topics text[], ordering text DEFAULT ''key''::text, max_deliveries integer DEFAULT 5, backoff interval DEFAULT ''00:00:01''::interval, max_backoff interval DEFAULT ''00:05:00''::interval, dead_letter_topic text DEFAULT NULL::text, auto_offset_reset text DEFAULT ''earliest''::text', 'void', 'v', 'u'),
 	('set_group_option', 'group_id text, option text, value text', 'void', 'v', 'u'),
+	('acquire', 'group_id text, max_records integer DEFAULT 1, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval, lock_duration interval DEFAULT NULL::interval, accept boolean DEFAULT false', 'TABLE(topic text, partition integer, "offset" bigint, ts timestamp with time zone, key bytea, value bytea, headers jsonb, delivery_count integer, receipt text, fencing_token bigint)', 'v', 'u'),
+	('acquire_text', 'group_id text, max_records integer DEFAULT 1, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval, lock_duration interval DEFAULT NULL::interval, accept boolean DEFAULT false', 'TABLE(topic text, partition integer, "offset" bigint, ts timestamp with time zone, key text, value text, headers jsonb, delivery_count integer, receipt text, fencing_token bigint)', 'v', 'u'),
+	('acquire_json', 'group_id text, max_records integer DEFAULT 1, max_bytes integer DEFAULT 52428800, max_wait interval DEFAULT ''00:00:00''::interval, lock_duration interval DEFAULT NULL::interval, accept boolean DEFAULT false', 'TABLE(topic text, partition integer, "offset" bigint, ts timestamp with time zone, key text, value jsonb, headers jsonb, delivery_count integer, receipt text, fencing_token bigint)', 'v', 'u'),
+	('acknowledge', 'group_id text, receipt text, type text DEFAULT ''accept''::text, error text DEFAULT NULL::text, retry_after interval DEFAULT NULL::interval', 'text', 'v', 'u'),
+	('renew', 'group_id text, receipt text, lock_duration interval', 'timestamp with time zone', 'v', 'u'),
 	('set_group_owner', 'group_id text, owner text', 'void', 'v', 'u'),
 	('set_producer_owner', 'producer text, owner text', 'void', 'v', 'u'),
 	('set_inbox_owner', 'consumer text, owner text', 'void', 'v', 'u'),
@@ -232,6 +237,9 @@ SELECT throws_ok($$SELECT minikafka.send_many('resolved', ARRAY['1']::jsonb[])$$
 -- the plan depends on it: a scan of fetch() is not thought to return a thousand
 SELECT is(prorows, 100::real, 'fetch() is estimated as its default') FROM pg_proc
 WHERE oid = 'minikafka.fetch'::regproc;
+
+SELECT is(prorows, 1::real, proname || '() is estimated as its default') FROM pg_proc
+WHERE pronamespace = 'minikafka'::regnamespace AND proname LIKE 'acquire%';
 
 SELECT is(prorows, 100::real, 'poll() is estimated as its default') FROM pg_proc
 WHERE oid = 'minikafka.poll'::regproc;

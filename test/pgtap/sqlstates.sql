@@ -2,7 +2,7 @@
 -- Errors: the SQLSTATE of each kind
 --
 BEGIN;
-SELECT plan(250);
+SELECT plan(268);
 SELECT minikafka.create_topic('tap', 2, max_message_bytes => 10);
 CREATE TABLE minikafka_topics.tap_table ();
 
@@ -247,6 +247,29 @@ BEGIN;
 SELECT minikafka.send('bytes', 'v', 'k', producer => 'tap', sequence => 0);
 PREPARE TRANSACTION 'tap';
 SELECT is(:'SQLSTATE'::text, '0A000', 'PREPARE after a repeat');
+SELECT minikafka.create_share_group('shared', '{tap}');
+SELECT minikafka.send('tap', 'v', 'k', partition => 0);
+-- MK121
+BEGIN;
+SELECT minikafka.acquire('shared');
+COMMIT;
+SELECT is(:'SQLSTATE'::text, 'MK121', 'a record that is not acknowledged, at COMMIT');
+SELECT receipt FROM minikafka.acquire('shared', lock_duration => '1 h') \gset
+SELECT minikafka.acknowledge('shared', :'receipt');
+SELECT minikafka.send('tap', 'v', 'k', partition => 0);
+BEGIN;
+SELECT minikafka.acquire('shared', accept => true);
+PREPARE TRANSACTION 'tap';
+SELECT is(:'SQLSTATE'::text, '0A000', 'PREPARE after acquire');
+SELECT throws_ok(format('SELECT minikafka.acknowledge(%L, %L)', 'shared', :'receipt'), 'MK121', NULL, 'acknowledged again');
+SELECT throws_ok(format('SELECT minikafka.renew(%L, %L, %L)', 'shared', :'receipt', '1 s'), 'MK121', NULL, 'renewed when it is done');
+-- the others of share groups
+SELECT throws_ok(format('SELECT minikafka.%s', replace(call, 'GROUP', g)), state, NULL, format('%s of "%s"', split_part(call, '(', 1), g))
+FROM unnest(ARRAY[$$acquire('GROUP')$$, $$acknowledge('GROUP', '0.0.0.0.0.t0')$$, $$renew('GROUP', '0.0.0.0.0.l0', '1 s')$$]) call,
+	(VALUES ('unknown', '42704'), ('members', 'MK023')) v(g, state);
+SELECT throws_ok($$SELECT minikafka.acquire('shared', 0)$$, '22023', NULL, 'acquire: max_records below 1');
+SELECT throws_ok($$SELECT minikafka.acknowledge('shared', 'x')$$, '22023', NULL, 'no receipt');
+SELECT throws_ok($$CREATE MATERIALIZED VIEW tap_view AS SELECT * FROM minikafka.acquire('shared')$$, '42501', NULL, 'security-restricted operation: acquire');
 \set ON_ERROR_STOP 1
 
 BEGIN;
@@ -257,7 +280,8 @@ SELECT throws_ok(format('SELECT minikafka.%s', call), '25006', NULL, 'read-only 
 FROM unnest(ARRAY[$$join_group('g', '{tap}')$$, $$leave_group('members', 'b')$$, $$heartbeat('members', 'b')$$, $$poll('members', 'b')$$,
 	$$poll_text('members', 'b')$$, $$poll_json('members', 'b')$$, $$commit('members', 'b')$$, $$commit_offset('g', 'tap', 0, 0)$$,
 	$$seek('members', 'b', 'tap', 0, 0)$$, $$pause('members', 'b', 'tap', 0)$$, $$resume('members', 'b', 'tap', 0)$$,
-	$$reset_offsets('plain', 'tap', 'latest')$$, $$delete_group('plain')$$, $$grant_group('plain', 'pg_monitor')$$, $$revoke_group('plain', 'pg_monitor')$$]) call;
+	$$acquire('shared')$$, $$acquire_text('shared')$$, $$acquire_json('shared')$$, $$acknowledge('shared', '0.0.0.0.0.t0')$$,
+	$$renew('shared', '0.0.0.0.0.l0', '1 s')$$, $$reset_offsets('plain', 'tap', 'latest')$$, $$delete_group('plain')$$, $$grant_group('plain', 'pg_monitor')$$, $$revoke_group('plain', 'pg_monitor')$$]) call;
 SELECT throws_ok($$CALL minikafka.wait_for_records('members', 'b', '0')$$, '25006', NULL, 'read-only transaction: wait_for_records');
 SELECT throws_ok(format('CALL minikafka.%s', call), '25006', NULL, 'read-only transaction: ' || call)
 FROM unnest(ARRAY['maintain()', $$expire('tap')$$, $$compact('tap')$$]) call;
