@@ -14,6 +14,7 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_role.h"
+#include "mk_share.h"
 #include "mk_share_clean.h"
 #include "mk_share_rows.h"
 
@@ -32,6 +33,12 @@ static void
 mk_do_group(void *arg)
 {
 	mk_group_admin_maintain(arg);
+}
+
+static void
+mk_do_checkpoints(void *arg)
+{
+	mk_share_maintain(arg);
 }
 
 static void
@@ -157,8 +164,12 @@ mk_maintenance_state(const MkSteps *steps)
 
 	foreach (lc,
 			 mk_step_list(steps, mk_group_rows_names, "maintenance of groups"))
-		(void) mk_step_run(steps, mk_do_group, lfirst(lc),
-						   mk_group_activity(steps, lfirst(lc)));
+	{
+		const char *activity = mk_group_activity(steps, lfirst(lc));
+
+		(void) mk_step_run(steps, mk_do_group, lfirst(lc), activity);
+		(void) mk_step_run(steps, mk_do_checkpoints, lfirst(lc), activity);
+	}
 	mk_clean_groups(steps, mk_list_progress, mk_do_progress,
 					"expiry of offsets");
 	mk_clean_groups(steps, mk_list_shares, mk_do_share, "expiry of deliveries");

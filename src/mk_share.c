@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -15,6 +16,7 @@
 #include "mk_array.h"
 #include "mk_clock.h"
 #include "mk_group.h"
+#include "mk_lock.h"
 #include "mk_poll.h"
 #include "mk_share.h"
 #include "mk_share_held.h"
@@ -220,4 +222,32 @@ mk_share_is_ready(const char *group_id, TimestampTz *due)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return look.request.found > 0;
+}
+
+void
+mk_share_maintain(const char *group_id)
+{
+	MkGroup *group = mk_membership_get(group_id);
+
+	if (group == NULL || group->kind != MK_GROUP_SHARE)
+		return;
+	/* the order of locks is that of a commit */
+	for (int i = 0; i < group->ntopics; i++)
+		if (!mk_lock_topic_in_use_try(group->topics[i].topic_id))
+			return;
+	mk_lock_group(group_id, false);
+	AcceptInvalidationMessages();
+	group = mk_membership_get(group_id);
+	if (group == NULL || group->kind != MK_GROUP_SHARE)
+		return;
+	mk_share_memory_trim();
+	PushActiveSnapshot(GetLatestSnapshot());
+	for (int i = 0; i < group->ntopics; i++)
+	{
+		MkTopic *topic = mk_membership_topic(&group->topics[i]);
+
+		for (int32 j = 0; topic != NULL && j < topic->npartitions; j++)
+			mk_share_walk_checkpoint(group, topic, j);
+	}
+	PopActiveSnapshot();
 }

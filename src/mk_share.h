@@ -28,4 +28,10 @@ extern void mk_share_acquire(const MkShareAcquire *acquire);
  */
 extern bool mk_share_is_ready(const char *group_id, TimestampTz *due);
 
+/*
+ * Makes checkpoints of a share group where its start offset has moved: in a step of
+ * maintenance, without handing out anything.
+ */
+extern void mk_share_maintain(const char *group_id);
+
 #endif /* MK_SHARE_H */

@@ -255,6 +255,8 @@ mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 	if (newest.era != receipt->key.era)
 		mk_answer_invalid(group, receipt,
 						  "The offsets of the group were reset.");
+	if (receipt->offset < newest.start)
+		mk_answer_invalid(group, receipt, "The record is done already.");
 	return topic;
 }
 

@@ -52,11 +52,16 @@ mk_share_checkpoint_make(MkShareMemory *m)
 	MkShareCheckpoint c;
 
 	m->runs = 0;
-	if (!m->valid || m->npending > 2 * MK_SHARE_MAX_PENDING ||
+	if (!m->valid ||
 		!mk_lock_share_checkpoint_try(group_no, topic_id, partition))
 		return;
 	(void) mk_share_checkpoint_peek(group_no, topic_id, partition, NULL, &c);
-	if (c.era != m->era || c.high >= m->high)
+	if (c.era != m->era || c.high > m->high)
+		return;
+	/* another session may know more of what was pending */
+	mk_share_memory_begin_at(m, c.start);
+	if (m->npending > MK_SHARE_MAX_EXCEPTIONS ||
+		(c.high == m->high && c.start == mk_share_memory_start(m)))
 		return;
 	c.high = m->high;
 	mk_checkpoint_list(m, &c);

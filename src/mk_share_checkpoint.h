@@ -8,9 +8,6 @@
 #include "mk_share_memory.h"
 #include "mk_share_rows.h"
 
-/* Pending records beyond which a walk goes no further, and a checkpoint's list */
-#define MK_SHARE_MAX_PENDING 20000
-
 /*
  * Makes a checkpoint, unless another session is making one or has made one that
  * is as good, or the memory is of another era than the newest checkpoint.  The

@@ -91,6 +91,7 @@ mk_share_memory_begin(MkShareMemory *m, int64 high)
 	m->nheads = 0;
 	m->runs = 0;
 	m->high = high;
+	m->start = 0;
 	m->valid = true;
 }
 
@@ -133,6 +134,38 @@ mk_share_memory_add(MkShareMemory *m, MkShareSlot *s, int64 offset)
 		s->tail->next = p;
 	s->tail = p;
 	m->npending++;
+}
+
+void
+mk_share_memory_begin_at(MkShareMemory *m, int64 start)
+{
+	dlist_mutable_iter iter;
+
+	m->start = Max(m->start, start);
+	m->high = Max(m->high, start);
+	dlist_foreach_modify (iter, &m->pending)
+	{
+		MkShareSlot *s = dlist_container(MkShareSlot, node, iter.cur);
+
+		while (s->head != NULL && s->head->offset < m->start)
+			mk_share_memory_pop(m, s);
+		mk_share_memory_release(m, s);
+	}
+}
+
+int64
+mk_share_memory_start(MkShareMemory *m)
+{
+	int64 start = m->high;
+	dlist_iter iter;
+
+	dlist_foreach (iter, &m->pending)
+	{
+		const MkShareSlot *s = dlist_container(MkShareSlot, node, iter.cur);
+
+		start = Min(start, s->head->offset);
+	}
+	return start;
 }
 
 void

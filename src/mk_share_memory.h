@@ -46,14 +46,14 @@ typedef struct MkShareMemory
 {
 	MkShareMemoryKey key; /* hash key */
 	bool valid;
-	int64 version; /* of the group, when the era was compared */
 	int32 era;
 	int32 ordering_epoch; /* of the slots */
 	/* of the newest snapshot that was used; see mk_share_walk.c */
 	TransactionId xmax;
 	uint32 xcnt;
-	int64 checkpoint; /* number of the one that this began with */
-	int64 runs; /* that were read since */
+	int64 checkpoint; /* number of the newest one that was taken account of */
+	int64 start; /* its start offset: below it no run need be there */
+	int64 runs; /* that were read since the last one that the session made */
 
 	int64 high;
 	int64 npending;
@@ -88,6 +88,12 @@ mk_share_memory_slot(MkShareMemory *m, uint32 slot, bool make);
 
 /* Adds a pending record, which is later than all of its slot. */
 extern void mk_share_memory_add(MkShareMemory *m, MkShareSlot *s, int64 offset);
+
+/* All below this offset is known to be done. */
+extern void mk_share_memory_begin_at(MkShareMemory *m, int64 start);
+
+/* The start offset: all below it is done.  Looks at each slot. */
+extern int64 mk_share_memory_start(MkShareMemory *m);
 
 /* The head of the slot is done.  Allocates no memory. */
 extern void mk_share_memory_pop(MkShareMemory *m, MkShareSlot *s);

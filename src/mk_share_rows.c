@@ -234,6 +234,22 @@ mk_share_read_exceptions(const MkRows *rows, HeapTuple tuple,
 		pfree(slot_array);
 }
 
+/* Reads the first exception of a checkpoint only; without any, "otherwise". */
+static int64
+mk_share_read_start(const MkRows *rows, HeapTuple tuple, int64 otherwise)
+{
+	Size size = ARR_OVERHEAD_NONULLS(1) + sizeof(int64);
+	Datum offsets = mk_rows_column(rows, tuple, Anum_checkpoint_exceptions);
+	struct varlena *slice = PG_DETOAST_DATUM_SLICE(offsets, 0, size - VARHDRSZ);
+	int64 start = otherwise;
+
+	if (VARSIZE_ANY_EXHDR(slice) == size - VARHDRSZ)
+		memcpy(&start, VARDATA_ANY(slice) + ARR_OVERHEAD_NONULLS(1) - VARHDRSZ,
+			   sizeof(int64));
+	pfree(slice);
+	return start;
+}
+
 /* Begins a scan of the checkpoints of a partition. */
 static void
 mk_share_begin_checkpoints(MkRows *rows, int32 group_no, int32 topic_id,
@@ -262,6 +278,8 @@ mk_share_read_checkpoint(const MkRows *rows, HeapTuple tuple, bool exceptions,
 	c->high = mk_rows_int64(rows, tuple, Anum_checkpoint_high);
 	if (exceptions)
 		mk_share_read_exceptions(rows, tuple, c);
+	c->start = exceptions ? mk_share_checkpoint_start(c)
+						  : mk_share_read_start(rows, tuple, c->high);
 	return true;
 }
 

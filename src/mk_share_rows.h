@@ -85,6 +85,7 @@ typedef struct MkShareCheckpoint
 	int64 number; /* 0 if there is none: all is 0 then */
 	int32 era;
 	int64 high;
+	int64 start; /* all below it is done; only of a checkpoint that was read */
 	int nexceptions;
 	MkShareException *exceptions; /* by offset; palloc'd, NULL if none */
 } MkShareCheckpoint;
@@ -99,7 +100,7 @@ mk_share_checkpoint_get(int32 group_no, int32 topic_id, int32 partition,
 
 /*
  * The same without exceptions, as if there were none, which costs nothing for a
- * long list.
+ * long list.  "start" is set all the same.
  */
 extern bool
 mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,

@@ -32,6 +32,7 @@
 
 #include "mk_array.h"
 #include "mk_clock.h"
+#include "mk_due.h"
 #include "mk_log.h"
 #include "mk_share_answer.h"
 #include "mk_share_checkpoint.h"
@@ -62,6 +63,7 @@ typedef struct MkWalk
 	int32 partition;
 	MkShareMemory *memory;
 	MkShareKey key;
+	bool advance; /* only remembers what is done */
 	bool no_slots; /* the transaction holds as many as it may */
 	bool stop;
 	MemoryContext context; /* of the walk */
@@ -105,8 +107,8 @@ mk_walk_load(MkWalk *w)
 	mk_share_memory_begin(m, c.high);
 	m->era = c.era;
 	m->ordering_epoch = w->request->group->share->ordering_epoch;
-	m->version = w->request->group->version;
 	m->checkpoint = c.number;
+	m->start = c.start;
 	for (int i = 0; i < c.nexceptions; i++)
 	{
 		int64 offset = c.exceptions[i].offset;
@@ -132,7 +134,11 @@ mk_walk_is_earlier(const MkShareMemory *m, Snapshot snapshot)
 		(snapshot->xmax == m->xmax && snapshot->xcnt > m->xcnt);
 }
 
-/* Whether what the session remembers holds for this snapshot and group. */
+/*
+ * Whether what the session remembers holds for this snapshot and group, and is as
+ * good as a checkpoint.  Runs below the start offset of a checkpoint that the
+ * snapshot sees may have been removed, so all below it counts as done.
+ */
 static bool
 mk_walk_is_current(const MkWalk *w)
 {
@@ -143,17 +149,14 @@ mk_walk_is_current(const MkWalk *w)
 	if (!m->valid || mk_walk_is_earlier(m, request->snapshot) ||
 		m->ordering_epoch != request->group->share->ordering_epoch)
 		return false;
-
-	/*
-	 * Where another checkpoint counts, runs below its start may have been
-	 * removed: what is remembered of an earlier one may be done without a run
-	 * that says so.
-	 */
 	(void) mk_share_checkpoint_peek(m->key.group_no, m->key.topic_id,
 									m->key.partition, request->snapshot, &c);
-	if (c.number != m->checkpoint || c.era != m->era)
+	if (c.number == m->checkpoint)
+		return true;
+	if (c.number < m->checkpoint || c.era != m->era || c.high > m->high)
 		return false;
-	m->version = request->group->version;
+	m->checkpoint = c.number;
+	mk_share_memory_begin_at(m, c.start);
 	return true;
 }
 
@@ -358,6 +361,8 @@ mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 	const MkShareUndone *undone;
 	bool found = true;
 
+	if (offset < w->memory->start)
+		return MK_WALK_DONE;
 	if (mk_share_run_find(&w->key, offset, &run))
 	{
 		w->memory->runs++;
@@ -459,7 +464,7 @@ mk_walk_next_run(MkWalk *w, int64 offset)
 static bool
 mk_walk_is_full(const MkWalk *w)
 {
-	return w->request->full || w->memory->npending >= MK_SHARE_MAX_PENDING ||
+	return w->request->full || w->memory->npending >= MK_SHARE_MAX_EXCEPTIONS ||
 		w->memory->nheads >= w->request->group->share->max_in_flight;
 }
 
@@ -473,7 +478,8 @@ mk_walk_take(const MkLogRecord *record, void *arg)
 	uint32 number;
 	MkShareSlot *s;
 
-	w->stop = mk_walk_is_full(w);
+	w->stop = mk_walk_is_full(w) ||
+		!mk_due_is(w->topic, record->ts, w->request->now, &w->request->due);
 	if (w->stop)
 		return false;
 	mk_walk_next_run(w, offset);
@@ -498,7 +504,8 @@ mk_walk_take(const MkLogRecord *record, void *arg)
 	s = mk_share_memory_slot(m, number, true);
 	mk_share_memory_add(m, s, offset);
 	m->high = offset + 1;
-	if (s->head->offset == offset || mk_share_held_find(m, number) != NULL)
+	if (!w->advance &&
+		(s->head->offset == offset || mk_share_held_find(m, number) != NULL))
 	{
 		w->current = record;
 		mk_walk_slot(w, s);
@@ -574,7 +581,7 @@ mk_walk_note_undone(MkWalk *w)
 								  &w->no_slots);
 		if (held == NULL)
 			continue;
-		if (u->era == w->key.era &&
+		if (u->era == w->key.era && u->offset >= w->memory->start &&
 			!mk_share_run_find(&w->key, u->offset, &run))
 		{
 			(void) mk_delivery_get(&w->key, u->offset, &d);
@@ -589,6 +596,47 @@ mk_walk_note_undone(MkWalk *w)
 		u->failures = 0;
 		mk_share_held_unlock(held);
 	}
+}
+
+/* Forgets the first pending records of a slot that are done. */
+static void
+mk_walk_pop_done(MkWalk *w, MkShareSlot *s)
+{
+	MkShareRun run;
+
+	while (s->head != NULL && mk_share_run_find(&w->key, s->head->offset, &run))
+	{
+		if (XidInMVCCSnapshot(run.xid, w->request->snapshot))
+			mk_share_memory_set_unseen(w->memory, s, run.xid);
+		mk_share_memory_pop(w->memory, s);
+	}
+}
+
+void
+mk_share_walk_checkpoint(MkGroup *group, MkTopic *topic, int32 partition)
+{
+	MkShareRequest request = {.group = group,
+							  .snapshot = GetActiveSnapshot(),
+							  .now = mk_clock_now(),
+							  .due = DT_NOEND};
+	MkWalk w = {.request = &request,
+				.topic = topic,
+				.partition = partition,
+				.advance = true};
+	dlist_mutable_iter iter;
+
+	mk_walk_begin(&w);
+	w.context = CurrentMemoryContext;
+	dlist_foreach_modify (iter, &w.memory->pending)
+	{
+		MkShareSlot *s = dlist_container(MkShareSlot, node, iter.cur);
+
+		CHECK_FOR_INTERRUPTS();
+		mk_walk_pop_done(&w, s);
+		mk_share_memory_release(w.memory, s);
+	}
+	mk_walk_log(&w);
+	mk_share_checkpoint_make(w.memory);
 }
 
 void

@@ -45,4 +45,11 @@ typedef struct MkShareRequest
 extern void
 mk_share_walk(MkShareRequest *request, MkTopic *topic, int32 partition);
 
+/*
+ * Makes a checkpoint of the partition, if its start offset has moved.  The caller
+ * holds the group's lock, and has an active snapshot.
+ */
+extern void
+mk_share_walk_checkpoint(MkGroup *group, MkTopic *topic, int32 partition);
+
 #endif /* MK_SHARE_WALK_H */
