@@ -122,7 +122,7 @@ show_failures() {
     fi
 }
 
-# The drivers of examples/drivers: as Debian has them, and postgres.js from npm.
+# The drivers of the examples: as Debian has them, and those of Node.js from npm.
 # Each is for itself: without it the test says so.
 install_drivers() {
     local package log=$SERVER_DIR/drivers.log
@@ -150,7 +150,7 @@ server_packages postgresql-%-pgtap postgresql-%-repack \
     libtap-parser-sourcehandler-pgtap-perl libipc-run-perl perl pgbouncer \
     python3-psycopg2
 server_copy
-if [[ " $ONLY " == *' t '* && $(files t .t) == */046_drivers.t* ]]; then
+if [[ " $ONLY " == *' t '* && $(files t .t) =~ /(046_drivers|058_share_examples)\.t ]]; then
     install_drivers
 fi
 server_build STRICT=1 "${make_options[@]}"

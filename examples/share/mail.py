@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""A worker whose work is outside of the database: it sends e-mails.
+
+    MAILBOX=dbname=mailbox python3 mail.py
+
+It connects by the environment variables of libpq, and to the mail service of
+mailbox.sql by MAILBOX.  It runs until it is interrupted.  Start as many as you
+like.
+
+A rollback does not take an e-mail back, and no transaction should be open while
+a mail service is slow.  So the worker acquires a notice for some seconds, and
+commits.  If it dies, or takes longer, another worker gets the notice.  Then two
+may be at work on it, of which the service must refuse the former: each acquisition
+has a greater fencing token.
+"""
+
+import os
+
+import psycopg
+
+GROUP = "mailers"
+LOCK = os.environ.get("LOCK", "30s")  # must be longer than a step of the work
+
+# The lock has passed, and another worker has the notice: from minikafka, and from
+# the mail service, which compares the tokens
+LOST = {"MK121", "55000"}
+
+
+def acquire(connection):
+    # A transaction of its own, which counts the delivery before the work begins.
+    return connection.execute(
+        """SELECT topic, partition, "offset", value, receipt, fencing_token
+           FROM minikafka.acquire_json(%s, max_wait => '1s', lock_duration => %s)""",
+        (GROUP, LOCK)).fetchone()
+
+
+def acknowledge(connection, receipt, answer="accept", error=None):
+    connection.execute(
+        "SELECT minikafka.acknowledge(%s, %s, %s, %s)", (GROUP, receipt, answer, error))
+
+
+def send_mails(connection, mailbox, job, notice, receipt, token):
+    for passenger in range(notice["passengers"]):
+        # A step that may take longer than the lock needs a thread for this.
+        connection.execute(
+            "SELECT minikafka.renew(%s, %s, %s)", (GROUP, receipt, LOCK))
+        mailbox.execute(
+            "SELECT deliver(%s, %s, %s, %s)",
+            (job, token, f"passenger {passenger}", f"Flight to {notice['to']} is late."))
+
+
+def do_notice(connection, mailbox):
+    row = acquire(connection)
+    if row is None:
+        return
+    topic, partition, offset, notice, receipt, token = row
+    job = f"{topic}/{partition}/{offset}"
+    try:
+        send_mails(connection, mailbox, job, notice, receipt, token)
+        acknowledge(connection, receipt)
+    except psycopg.Error as error:
+        if connection.broken or mailbox.broken:
+            raise  # a supervisor starts the program again
+        if error.sqlstate in LOST:
+            print(f"{job}: too late: {error.sqlstate}", flush=True)
+        else:
+            acknowledge(connection, receipt, "fail", str(error))
+
+
+def main():
+    with psycopg.connect(autocommit=True) as connection, \
+            psycopg.connect(os.environ["MAILBOX"], autocommit=True) as mailbox:
+        while True:
+            do_notice(connection, mailbox)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        pass  # another worker gets the notice when the lock has passed
