@@ -7,8 +7,10 @@
 #include "common/hashfn.h"
 
 #include "mk_log.h"
+#include "mk_murmur2.h"
 #include "mk_share_slot.h"
 
+/* Checkpoints have slots, so these are the same on all machines. */
 uint32
 mk_share_slot(const MkGroup *group, const MkLogRecord *r)
 {
@@ -16,11 +18,11 @@ mk_share_slot(const MkGroup *group, const MkLogRecord *r)
 	uint32 slot;
 
 	if (group->share->ordering == MK_ORDERING_NONE || r->record.key_isnull)
-		return hash_bytes((const unsigned char *) &r->offset,
-						  sizeof(r->offset));
+		return hash_combine(murmurhash32((uint32) (r->offset >> 32)),
+							murmurhash32((uint32) r->offset));
 	key = PG_DETOAST_DATUM_PACKED(r->record.key);
-	slot = hash_bytes((const unsigned char *) VARDATA_ANY(key),
-					  (int) VARSIZE_ANY_EXHDR(key));
+	slot = (uint32) mk_murmur2((const uint8 *) VARDATA_ANY(key),
+							   VARSIZE_ANY_EXHDR(key));
 	if (PointerGetDatum(key) != r->record.key)
 		pfree(key);
 	return slot;

@@ -40,6 +40,7 @@
 #include "mk_share_slot.h"
 #include "mk_share_undone.h"
 #include "mk_share_walk.h"
+#include "mk_stale.h"
 #include "mk_topic.h"
 
 /* A waiting record is looked at again after this time: a person may act. */
@@ -64,6 +65,7 @@ typedef struct MkWalk
 	MkShareMemory *memory;
 	MkShareKey key;
 	bool advance; /* only remembers what is done */
+	bool loaded; /* the memory has begun anew */
 	bool no_slots; /* the transaction holds as many as it may */
 	bool stop;
 	MemoryContext context; /* of the walk */
@@ -170,7 +172,8 @@ mk_walk_begin(MkWalk *w)
 	m = mk_share_memory_get(w->request->group->group_no, w->topic->topic_id,
 							w->partition, true);
 	w->memory = m;
-	if (!mk_walk_is_current(w))
+	w->loaded = !mk_walk_is_current(w);
+	if (w->loaded)
 		mk_walk_load(w);
 	m->xmax = snapshot->xmax;
 	m->xcnt = snapshot->xcnt;
@@ -560,6 +563,25 @@ mk_walk_log(MkWalk *w)
  * The walk
  */
 
+/*
+ * If the log has lost records since the checkpoint was made, as by a restore
+ * without them, new records would count as done: forgets what was noted about the
+ * lost ones.  Only a later snapshot sees that.
+ */
+static bool
+mk_walk_forget_lost(MkWalk *w)
+{
+	MkForgotten forgotten;
+
+	if (!w->loaded || w->memory->high <= mk_log_end(w->topic, w->partition) ||
+		w->memory->high <= mk_log_next_offset(w->topic, w->partition) ||
+		mk_catalog_is_settled(w->topic, w->partition))
+		return false;
+	w->memory->valid = false;
+	mk_stale_forget(w->topic, w->partition, &forgotten);
+	return true;
+}
+
 /* Counts the deliveries that ended in a rollback of this session. */
 static void
 mk_walk_note_undone(MkWalk *w)
@@ -646,6 +668,8 @@ mk_share_walk(MkShareRequest *request, MkTopic *topic, int32 partition)
 	dlist_mutable_iter iter;
 
 	mk_walk_begin(&w);
+	if (mk_walk_forget_lost(&w))
+		return;
 	w.context = CurrentMemoryContext;
 	w.record_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka record", ALLOCSET_DEFAULT_SIZES);
