@@ -10,7 +10,15 @@
 # waits for too long in a batch (examples/kill.sql), and one joins late.  At the
 # end the table must equal the result of GROUP BY over "flight"
 # (examples/report.sql).  Then both topics are made shorter: one by key, one by
-# age (examples/shorten.sql).  If a check fails, the exit status is not 0.
+# age (examples/shorten.sql).
+#
+# Then fifty workers of a share group (examples/share/worker.sql) do the jobs of
+# eight partitions, which take from 10 ms to 1 s (examples/jobs.sql).  One of them is
+# killed in the middle of a job.  Each job must be done once, and those of an
+# airport in order (examples/jobs_report.sql).  Three jobs cannot be done: they
+# become dead letters, and an operator deals with them (examples/share/desk.sql).
+#
+# If a check fails, the exit status is not 0.
 #
 #   KEEP=1              keep the temporary folder
 #   PG_CONFIG=/path     use that PostgreSQL
@@ -21,6 +29,7 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"
 
 PRODUCERS=4
+WORKERS=50
 
 say() {
     printf '%3d s  %s\n' "$((SECONDS - began))" "$*"
@@ -30,11 +39,13 @@ value() {
     server_psql -qAt -c "$1"
 }
 
+PROGRESS="SELECT format('%s flights written, %s events sent, %s read',
+    (SELECT count(*) FROM flight),
+    (SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'flights'),
+    (SELECT coalesce(sum(flights), 0) FROM airport_delay))"
+
 progress() {
-    say "$(value "SELECT format('%s flights written, %s events sent, %s read',
-        (SELECT count(*) FROM flight),
-        (SELECT sum(end_offset) FROM minikafka.partitions WHERE topic = 'flights'),
-        (SELECT coalesce(sum(flights), 0) FROM airport_delay))")"
+    say "$(value "$PROGRESS")"
 }
 
 # wait_for QUERY: waits until the query returns t
@@ -42,7 +53,7 @@ wait_for() {
     local until=$((SECONDS + 60)) shown=$SECONDS
     until [ "$(value "$1")" = t ]; do
         if ((SECONDS > until)); then
-            cat "$SERVER_DIR"/member-*.log >&2
+            cat "$SERVER_DIR"/*-*.log >&2
             server_die "the condition did not become true: $1"
         fi
         if ((SECONDS > shown)); then
@@ -110,6 +121,21 @@ wait_for_producers() {
     done
 }
 
+# share_psql ARGUMENT ...: with the files of examples/share, in whose folder they run
+share_psql() {
+    as_user sh -c 'cd examples/share && exec "$@"' sh \
+        "$PG_BINDIR/psql" -X -q -v ON_ERROR_STOP=1 "$@"
+}
+
+# Workers 1 to WORKERS of the share group; each runs until it is killed.
+start_workers() {
+    # shellcheck disable=SC2016 # for the inner shell
+    PGUSER=payer as_user sh -c 'for worker in $(seq "$1"); do
+            PGAPPNAME=worker-$worker "$2" -X -q -c "CALL pay_claims(1)" &
+        done
+        wait' sh "$WORKERS" "$PG_BINDIR/psql" >"$SERVER_DIR/workers-all.log" 2>&1 &
+}
+
 began=$SECONDS
 server_packages
 server_copy
@@ -156,4 +182,29 @@ progress
 server_psql -q -f examples/report.sql
 say "compaction and retention make the topics shorter"
 server_psql -q -f examples/shorten.sql
-say "all checks passed: each event was counted once"
+
+say "$WORKERS workers share the jobs of 8 partitions"
+value "CREATE DATABASE jobs"
+export PGDATABASE=jobs
+PROGRESS="SELECT format('%s of %s jobs done, %s dead letters, %s workers at work', done, jobs, dead_letters,
+    (SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep')) FROM result"
+for file in setup worker; do
+    share_psql -f "$file.sql" >/dev/null
+done
+server_psql -q -f examples/jobs.sql
+# They begin together: the group hands out nothing until all are there.
+value "SELECT minikafka.set_group_option('payments', 'paused', 'true')" >/dev/null
+start_workers
+wait_for "SELECT count(*) = $WORKERS FROM pg_stat_activity WHERE application_name LIKE 'worker-%'"
+value "SELECT minikafka.set_group_option('payments', 'paused', 'false')" >/dev/null
+wait_for "SELECT count(*) > 4 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+say "$(value "SELECT application_name || ' is killed in the middle of a job'
+    FROM (SELECT * FROM pg_stat_activity WHERE wait_event = 'PgSleep' LIMIT 1) a
+    WHERE pg_terminate_backend(pid)")"
+wait_for "SELECT done + dead_letters = jobs FROM result"
+progress
+server_psql -q -f examples/jobs_report.sql
+say "three jobs have failed three times each: an operator deals with them"
+share_psql -f desk.sql
+wait_for "SELECT count(*) = 2 FROM payment WHERE flight IN (0, 5001)"
+say "all checks passed: each event was counted once, each job was done once and in order"
