@@ -5,7 +5,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "executor/spi.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/array.h"
@@ -21,10 +20,8 @@
 #include "mk_lag.h"
 #include "mk_liveness.h"
 #include "mk_member.h"
-#include "mk_poll.h"
 #include "mk_progress.h"
 #include "mk_reset.h"
-#include "mk_step.h"
 #include "mk_topic.h"
 #include "mk_topic_admin.h"
 #include "mk_try.h"
@@ -610,47 +607,4 @@ minikafka_lag(PG_FUNCTION_ARGS)
 			mk_lag_rows(fcinfo, group_id, group, lfirst(lc), true);
 	}
 	return (Datum) 0;
-}
-
-/* ---------------------------------------------------------------------------
- * wait_for_records()
- */
-
-/*
- * CALL wait_for_records(group_id, member_id, max_wait).  Each look is a
- * transaction of its own, so the session holds no snapshot between them.
- */
-PG_FUNCTION_INFO_V1(minikafka_wait_for_records);
-Datum
-minikafka_wait_for_records(PG_FUNCTION_ARGS)
-{
-	char *group_id;
-	char *member_id;
-	TimestampTz until;
-	TimestampTz next;
-	int round = 0;
-	bool ready;
-
-	mk_api_enter_writer("wait_for_records()");
-	mk_api_connect_procedure(fcinfo);
-	group_id = mk_group_id(fcinfo);
-	member_id = mk_member_id(fcinfo);
-	until = GetCurrentTimestamp() + mk_api_interval(fcinfo, 2, "max_wait", 0);
-	PG_TRY();
-	{
-		do
-		{
-			PushActiveSnapshot(GetTransactionSnapshot());
-			ready = mk_poll_is_ready(group_id, member_id, &next);
-			PopActiveSnapshot();
-			mk_step_commit();
-		} while (!ready && mk_poll_sleep(&round, until, next));
-	}
-	PG_FINALLY();
-	{
-		mk_poll_stop();
-	}
-	PG_END_TRY();
-	SPI_finish();
-	PG_RETURN_VOID();
 }

@@ -107,15 +107,11 @@ mk_DefineIndex(Oid relid, IndexStmt *statement)
 #endif
 }
 
-/*
- * The transaction id of a virtual transaction; InvalidTransactionId if it has
- * none or has ended.
- */
-static inline TransactionId
-mk_vxid_get_xid(VirtualTransactionId vxid)
+/* The backend of a virtual transaction that is in progress, otherwise NULL. */
+static inline PGPROC *
+mk_vxid_get_proc(VirtualTransactionId vxid)
 {
 	PGPROC *proc;
-	TransactionId xid;
 
 #if PG_VERSION_NUM >= 170000
 	proc = ProcNumberGetProc(vxid.procNumber);
@@ -124,14 +120,38 @@ mk_vxid_get_xid(VirtualTransactionId vxid)
 	proc = BackendIdGetProc(vxid.backendId);
 #define MK_PROC_LXID(proc) ((proc)->lxid)
 #endif
+	if (proc == NULL || MK_PROC_LXID(proc) != vxid.localTransactionId)
+		return NULL;
+	return proc;
+#undef MK_PROC_LXID
+}
+
+/*
+ * The transaction id of a virtual transaction, and the process id of its backend;
+ * InvalidTransactionId, or 0, if it has none or has ended.
+ */
+static inline TransactionId
+mk_vxid_get_xid(VirtualTransactionId vxid)
+{
+	PGPROC *proc = mk_vxid_get_proc(vxid);
+	TransactionId xid;
+
 	if (proc == NULL)
 		return InvalidTransactionId;
 	xid = *((volatile TransactionId *) &proc->xid);
 	pg_read_barrier();
-	if (MK_PROC_LXID(proc) != vxid.localTransactionId)
-		return InvalidTransactionId;
-	return xid;
-#undef MK_PROC_LXID
+	/* what was read may be that of the next one */
+	return mk_vxid_get_proc(vxid) == NULL ? InvalidTransactionId : xid;
+}
+
+static inline int
+mk_vxid_get_pid(VirtualTransactionId vxid)
+{
+	PGPROC *proc = mk_vxid_get_proc(vxid);
+	int pid = proc != NULL ? *((volatile int *) &proc->pid) : 0;
+
+	pg_read_barrier();
+	return mk_vxid_get_proc(vxid) == NULL ? 0 : pid;
 }
 
 /*

@@ -54,6 +54,12 @@ mk_group_allows(const MkGroup *group, Oid user)
 }
 
 bool
+mk_group_may_use(const MkGroup *group)
+{
+	return mk_group_allows(group, GetUserId());
+}
+
+bool
 mk_group_is_granted(const MkGroup *group, const char *grantee)
 {
 	ListCell *lc;

@@ -25,6 +25,9 @@ extern MkGroup *mk_group_find_monitored(const char *group_id);
 /* Whether there is such a group, and the current user may see it. */
 extern bool mk_group_is_visible(const char *group_id);
 
+/* Whether the current user may use the group. */
+extern bool mk_group_may_use(const MkGroup *group);
+
 /*
  * 42501 unless the user may use the group; or, with "own", unless the user has
  * the privileges of its owner.

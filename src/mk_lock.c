@@ -396,6 +396,36 @@ mk_lock_share_slot_release(int32 group_no, int32 topic_id, int32 partition,
 	CurrentResourceOwner = owner;
 }
 
+bool
+mk_lock_share_slot_is_held(int32 group_no, int32 topic_id, int32 partition,
+						   uint32 slot)
+{
+	LOCKTAG tag = mk_share_slot_tag(group_no, topic_id, partition, slot);
+
+	/* despite its name, this counts the holders too */
+	return LockWaiterCount(&tag) > 0;
+}
+
+int
+mk_lock_share_slot_holder(int32 group_no, int32 topic_id, int32 partition,
+						  uint32 slot)
+{
+	LOCKTAG tag = mk_share_slot_tag(group_no, topic_id, partition, slot);
+	VirtualTransactionId *vxids;
+	int nvxids;
+	int pid = 0;
+
+	/* this costs less, and most slots are free */
+	if (LockWaiterCount(&tag) == 0)
+		return 0;
+	if (mk_lock_held_by_me(&tag, ExclusiveLock))
+		return MyProcPid;
+	vxids = GetLockConflicts(&tag, ExclusiveLock, &nvxids);
+	for (int i = 0; i < nvxids && pid == 0; i++)
+		pid = mk_vxid_get_pid(vxids[i]);
+	return pid;
+}
+
 static LOCKTAG
 mk_share_checkpoint_tag(int32 group_no, int32 topic_id, int32 partition)
 {

@@ -211,6 +211,15 @@ extern bool mk_lock_share_slot_try(int32 group_no, int32 topic_id,
 extern void mk_lock_share_slot_release(int32 group_no, int32 topic_id,
 									   int32 partition, uint32 slot);
 
+/*
+ * Whether a session has the slot; and the process id of that session, 0 if there
+ * is none.
+ */
+extern bool mk_lock_share_slot_is_held(int32 group_no, int32 topic_id,
+									   int32 partition, uint32 slot);
+extern int mk_lock_share_slot_holder(int32 group_no, int32 topic_id,
+									 int32 partition, uint32 slot);
+
 /* "I am making a checkpoint", to the end of the transaction: only tried. */
 extern bool
 mk_lock_share_checkpoint_try(int32 group_no, int32 topic_id, int32 partition);

@@ -219,6 +219,9 @@ mk_share_is_ready(const char *group_id, TimestampTz *due)
 		mk_share_look(&look, GetActiveSnapshot());
 	while (look.is_late && look.request.found == 0);
 	*due = look.request.due;
+	/* this takes none of them; ending to listen passes it on to another worker */
+	if (look.request.found > 0)
+		mk_wakeup_notify_share(look.request.group->group_no);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return look.request.found > 0;

@@ -443,6 +443,12 @@ mk_share_start_offset(int32 group_no, int32 topic_id, int32 partition)
  * Deliveries
  */
 
+const char *
+mk_delivery_state_name(MkDeliveryState state)
+{
+	return mk_states[state];
+}
+
 static MkDeliveryState
 mk_delivery_find_state(const char *name)
 {

@@ -167,6 +167,9 @@ typedef struct MkDelivery
 	TransactionId xid; /* that wrote the row */
 } MkDelivery;
 
+/* The name of a state, as in the catalog; "" for MK_DELIVERY_NONE. */
+extern const char *mk_delivery_state_name(MkDeliveryState state);
+
 /*
  * The newest committed row about a record; false, with all 0 but the offset and
  * "until" at once, if there is none.  Rows about records that are done may be

@@ -74,7 +74,7 @@ COMMENT ON FUNCTION minikafka.poll_json(text, text, integer, integer, interval, 
 CREATE PROCEDURE minikafka.wait_for_records(group_id text, member_id text, max_wait interval)
 LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_wait_for_records';
 COMMENT ON PROCEDURE minikafka.wait_for_records(text, text, interval) IS
-'Waits until the member has records to poll, or for max_wait. It holds no snapshot meanwhile, and counts as a poll. It commits, so it cannot run in a transaction block (2D000). Errors as for poll().';
+'Waits until the member has records to poll, or a share group (member_id NULL) has some to acquire, or for max_wait. It holds no snapshot meanwhile, and counts as a poll. It commits, so it cannot run in a transaction block (2D000). Errors as for poll() or acquire().';
 
 CREATE FUNCTION minikafka.commit(group_id text, member_id text)
 RETURNS TABLE (topic text, partition integer, "offset" bigint)

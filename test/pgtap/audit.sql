@@ -93,6 +93,7 @@ FROM (VALUES
 	('lag', $$'audit'$$, 'mr', false),
 	('lag', $$'audit', 'audit'$$, 'mr', false),
 	('group_commits', $$'audit'$$, 'mr', false),
+	('group_deliveries', $$'audit'$$, 'mr', false),
 	('group_is_visible', $$'audit'$$, 'bmrwco', false),
 	('member_is_expired', $$'audit', 'm'$$, 'mr', false),
 	('delete_group', $$'audit plain'$$, 'r', true),

@@ -23,7 +23,7 @@ SELECT plan(14);
 CREATE TEMP TABLE internal (name text);
 INSERT INTO internal VALUES
 	('try_offsets'), -- view partitions
-	('group_is_visible'), ('group_commits'), ('member_is_expired'), -- views of groups
+	('group_is_visible'), ('group_commits'), ('member_is_expired'), ('group_deliveries'), -- views of groups
 	('refuse_write'); -- trigger of tables of topics
 CREATE TEMP VIEW functions AS
 SELECT DISTINCT proname::text AS name FROM pg_proc

@@ -2,7 +2,7 @@
 -- Rights: which role may call what, which role sees what
 --
 BEGIN;
-SELECT plan(534);
+SELECT plan(541);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -37,7 +37,7 @@ SELECT is_empty(
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind IN ('r', 'v', 'S')
 	AND has_table_privilege('tap_nothing', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')$$,
-	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups'], 'the relations that all roles have a right to');
+	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries'], 'the relations that all roles have a right to');
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind = 'v'
 	AND has_table_privilege('tap_nothing', oid, 'INSERT, UPDATE, DELETE')$$,
@@ -213,6 +213,7 @@ INSERT INTO group_calls VALUES
 	($$minikafka.lag('tap group')$$, 'see'),
 	($$minikafka.lag('tap group', 'tap')$$, 'see'),
 	($$minikafka.group_commits('tap group')$$, 'see'),
+	($$minikafka.group_deliveries('tap group')$$, 'see'),
 	($$minikafka.grant_group('tap group', 'tap_nothing')$$, 'own'),
 	($$minikafka.revoke_group('tap group', 'tap_nothing')$$, 'own'),
 	-- once, since no call may follow it
