@@ -219,12 +219,43 @@ SELECT minikafka.leave_group('billing', 'worker-1');
 SELECT group_id, state, members FROM minikafka.groups;
 
 -- ---------------------------------------------------------------------------
+-- Records one by one
+
+-- A share group, whose workers need not join; it tries each record twice.
+RESET ROLE;
+SELECT minikafka.create_topic('mails', partitions => 1);
+SELECT minikafka.create_topic('mails.dead', partitions => 1);
+SELECT minikafka.create_share_group('mailers', '{mails}', max_deliveries => 2, backoff => '0 s', dead_letter_topic => 'mails.dead');
+SELECT minikafka.send_many('mails', '{welcome,receipt,welcome}', '{ann,ann,bob}') AS sent;
+
+-- One record fails.  The next one of its key is released, others are accepted.
+BEGIN;
+SELECT key, value, minikafka.acknowledge('mailers', receipt,
+    CASE WHEN (key, value) = ('ann', 'welcome') THEN 'fail' ELSE 'accept' END, 'mailbox is full')
+  FROM minikafka.acquire_text('mailers', max_records => 10);
+COMMIT;
+
+-- Its second failure makes it a dead letter.
+BEGIN;
+SELECT key, value, delivery_count, minikafka.acknowledge('mailers', receipt,
+    CASE WHEN (key, value) = ('ann', 'welcome') THEN 'fail' ELSE 'accept' END, 'mailbox is full')
+  FROM minikafka.acquire_text('mailers', max_records => 10);
+COMMIT;
+SELECT key, value, headers->>'__dlq.errors.message' AS error FROM minikafka.fetch_text('mails.dead', 0, 0);
+
+-- Dead letters can be sent back, each once.
+SELECT minikafka.redrive('mails.dead');
+SELECT key, value FROM minikafka.acquire_text('mailers', accept => true);
+
+-- ---------------------------------------------------------------------------
 -- Clean up
 
 -- Leaves nothing behind
-RESET ROLE;
+SELECT minikafka.delete_group('mailers');
 SELECT minikafka.drop_topic('orders');
 SELECT minikafka.drop_topic('customers');
+SELECT minikafka.drop_topic('mails');
+SELECT minikafka.drop_topic('mails.dead');
 DROP PROCEDURE consume;
 DROP TABLE "order", spent, customer;
 DROP EXTENSION minikafka;

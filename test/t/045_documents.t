@@ -38,7 +38,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my @documents = qw(README.md doc/tutorial.md doc/reference.md
-  doc/operations.md doc/recipes.md doc/concepts/tables.md);
+  doc/operations.md doc/recipes.md doc/which-group.md
+  doc/concepts/share-groups.md doc/concepts/tables.md);
 
 my $root = "$FindBin::RealBin/../..";
 
