@@ -427,6 +427,21 @@ mk_held_check(void)
 	mk_held.calling = true;
 }
 
+/* 42704 if the topic was dropped. */
+static void
+mk_held_check_topic(const MkHeldSlot *s)
+{
+	/* locking a table does this, an advisory lock does not */
+	AcceptInvalidationMessages();
+	if (mk_catalog_topic_by_id(s->key.topic_id) == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("topic of records that were acquired from group "
+						"\"%s\" does not exist",
+						s->use->group_id),
+				 errdetail("It was dropped meanwhile.")));
+}
+
 /* MK022: the locks of slots protect the records no more. */
 static void
 mk_held_check_slot(const MkHeldSlot *s)
@@ -453,11 +468,19 @@ mk_held_check_slot(const MkHeldSlot *s)
 static void
 mk_held_lock(void)
 {
-	if (mk_held.nrecords == 0)
-		return;
+	int32 checked = 0;
+
 	for (int i = 0; i < mk_held.nslots; i++)
-		if (mk_held.slots[i].last >= 0)
-			mk_held_check_slot(&mk_held.slots[i]);
+	{
+		const MkHeldSlot *s = &mk_held.slots[i];
+
+		if (s->last < 0)
+			continue;
+		if (s->key.topic_id != checked)
+			mk_held_check_topic(s);
+		checked = s->key.topic_id;
+		mk_held_check_slot(s);
+	}
 }
 
 /* Writes the row of a record that is not done. */
