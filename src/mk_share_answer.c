@@ -25,6 +25,7 @@
 #include "mk_membership.h"
 #include "mk_share_answer.h"
 #include "mk_share_slot.h"
+#include "mk_topic.h"
 #include "mk_try.h"
 #include "mk_xact.h"
 
@@ -238,7 +239,21 @@ mk_answer_invalid(const MkGroup *group, const MkShareReceipt *receipt,
 					 "is to process it, or has done so.")));
 }
 
-/* The topic of a receipt, which must be one of the group in its present era. */
+/* Whether the group has the topic. */
+static bool
+mk_answer_has_topic(const MkGroup *group, const MkTopic *topic)
+{
+	for (int i = 0; i < group->ntopics; i++)
+		if (group->topics[i].topic_id == topic->topic_id)
+			return true;
+	return false;
+}
+
+/*
+ * The topic of a receipt, which must be one of the group in its present era.  Who
+ * answers needs the right to read it: anybody can write a receipt, and a rejected
+ * record is copied to the dead-letter topic.
+ */
 static MkTopic *
 mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 {
@@ -250,6 +265,9 @@ mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 	topic = mk_catalog_topic_by_id(receipt->key.topic_id);
 	if (topic == NULL || receipt->key.partition >= topic->npartitions)
 		mk_answer_invalid(group, receipt, "The topic does not exist any more.");
+	if (!mk_answer_has_topic(group, topic))
+		mk_answer_invalid(group, receipt, "The topic is not one of the group.");
+	mk_topic_check_readable(topic);
 	(void) mk_share_checkpoint_peek(group->group_no, topic->topic_id,
 									receipt->key.partition, NULL, &newest);
 	if (newest.era != receipt->key.era)

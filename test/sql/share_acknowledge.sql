@@ -353,6 +353,25 @@ GRANT USAGE ON SCHEMA minikafka TO regress_worker;
 SET ROLE regress_worker;
 SELECT minikafka.acknowledge('of another', :'receipt', 'fail');
 RESET ROLE;
+-- A receipt can be written by anybody: it reaches no topic that is not one of the
+-- group, and none that the user may not read
+SELECT minikafka.create_topic('secret', 1), minikafka.create_topic('letters', 1);
+SELECT minikafka.send('secret', 'a');
+SELECT minikafka.create_share_group('curious', '{work}', dead_letter_topic => 'letters', max_deliveries => 1);
+SELECT group_no || '.0.' || topic_id || '.0.0.' AS forged FROM minikafka.consumer_group, minikafka.topic
+WHERE group_id = 'curious' AND rel = 'minikafka_topics.secret'::regclass \gset
+SELECT minikafka.acknowledge('curious', :'forged' || 'o0', 'reject');
+SELECT minikafka.acknowledge('curious', :'forged' || 't0', 'fail');
+SELECT minikafka.renew('curious', :'forged' || 'l1', '1 min');
+SELECT minikafka.set_group_option('curious', 'topics', '{secret}');
+SELECT minikafka.grant_group('curious', 'regress_worker');
+SET ROLE regress_worker;
+SELECT minikafka.acknowledge('curious', :'forged' || 'o0', 'reject');
+RESET ROLE;
+SELECT count(*) FROM minikafka.fetch('letters', 0, 0);
+-- but it is fine for who may read the topic
+SELECT minikafka.acknowledge('curious', :'forged' || 'o0', 'reject');
+SELECT value FROM minikafka.fetch_text('letters', 0, 0);
 -- an error may hold anything, and is as it was given
 BEGIN;
 SELECT minikafka.acknowledge('of another', receipt, 'fail', repeat('ü', 5000)) FROM minikafka.acquire('of another');
