@@ -4,20 +4,28 @@
 # would write instead, on a private server in a temporary folder, with fsync on.
 #
 # The rows are send, batch, async, fetch, size, snapshot, consume, members, lag,
-# commits, numbered, appended, outbox, compaction, retention, wake, and waiters.
+# commits, numbered, appended, outbox, compaction, retention, wake, waiters, share,
+# share_batch, share_stuck, share_pinned, share_cold, and share_busy.  The rows of
+# share groups are in bench/share.sh.
 # Without an argument the script measures all of them.
 #
 #   ROUNDS=7              rounds; use five or more for figures that you publish
 #   SECONDS_PER_ROUND=2   how long each contender runs in a round
 #   BIG=10000000          records of the big topic in "size"
 #   SMALL=100000          records of the small one
-#   PINNED=1000000        records sent under the old snapshot in "snapshot"
-#   WAITING=1000000       records that wait for the consumers in "consume"
+#   PINNED=1000000        records sent under the old snapshot in "snapshot",
+#                         processed under it in "share_pinned"
+#   WAITING=1000000       records that wait for the consumers in "consume", and
+#                         for the workers in "share_batch"
 #   COMMITS=200000        offset commits under the old snapshot in "commits"
 #   APPENDED=1000000      sequences under the old snapshot in "appended"
 #   COMPACTED=1000000     records in "compaction", with a tenth as many keys
 #   RETAINED=10000000     records in "retention", in 10 segments
 #   WOKEN=1000            records in a round of "wake"
+#   SHARED=100000         records that wait in "share" and "share_stuck"
+#   COLD=10000000         records that are done in "share_cold"
+#   PGMQ_SQL=/path        pgmq's SQL file (pgmq.sql), for "share"; without pgmq
+#                         if not given
 #   PRELOAD=1             0: no shared_preload_libraries in "wake" and "waiters"
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL; without PgQ if it has none
@@ -32,13 +40,16 @@
 # highest.  A target is "met" if the median reaches it, "spread" if only the
 # highest does, and "missed" otherwise.  The records per second are medians too.
 #
-# All rows take about 40 minutes.  They take about seven with ROUNDS=3
-# SECONDS_PER_ROUND=1 BIG=1000000 PINNED=100000 WAITING=200000 COMMITS=20000
-# COMPACTED=100000 RETAINED=1000000 WOKEN=100.
+# All rows take about two hours, of which those of share groups take the most.
+# The others take about seven minutes with ROUNDS=3 SECONDS_PER_ROUND=1 BIG=1000000
+# PINNED=100000 WAITING=200000 COMMITS=20000 COMPACTED=100000 RETAINED=1000000
+# WOKEN=100, and those of share groups about fifteen with the same and COLD=200000.
 
 set -euo pipefail
 # shellcheck source=test/server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../test/server.sh"
+# shellcheck source=bench/share.sh
+. "$(dirname "${BASH_SOURCE[0]}")/share.sh"
 
 ROUNDS=${ROUNDS:-7}
 SECONDS_PER_ROUND=${SECONDS_PER_ROUND:-2}
@@ -51,11 +62,15 @@ APPENDED=${APPENDED:-1000000}
 COMPACTED=${COMPACTED:-1000000}
 RETAINED=${RETAINED:-10000000}
 WOKEN=${WOKEN:-1000}
+SHARED=${SHARED:-100000}
+COLD=${COLD:-10000000}
+PGMQ_SQL=${PGMQ_SQL:-}
 PRELOAD=${PRELOAD:-1}
 SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
 OUT=$(realpath -m "${OUT:-/dev/null}")
 ROWS=(send batch async fetch size snapshot consume members lag commits
-    numbered appended outbox compaction retention wake waiters)
+    numbered appended outbox compaction retention wake waiters
+    share share_batch share_stuck share_pinned share_cold share_busy)
 
 # 200 bytes that are the same as text and as bytea
 VALUE=$(printf '0123456789%.0s' {1..20})
@@ -63,14 +78,14 @@ VALUE=$(printf '0123456789%.0s' {1..20})
 # ---------------------------------------------------------------------------
 # Measuring
 
-# run SCRIPT CLIENTS [PGBENCH_OPTION ...]: transactions a second
-run() {
+# pgbench_output SCRIPT CLIENTS PGBENCH_OPTION ...: what pgbench prints
+pgbench_output() {
     local script=$1 clients=$2 output
     shift 2
     output=$(as_user "$PG_BINDIR/pgbench" -n -M prepared \
         -f "bench/$script.sql" -c "$clients" \
         -j "$((clients < $(nproc) ? clients : $(nproc)))" \
-        -T "$SECONDS_PER_ROUND" -D value="$VALUE" "$@" 2>&1) || {
+        -D value="$VALUE" "$@" 2>&1) || {
         echo "$output" >&2
         server_die "pgbench failed"
     }
@@ -78,6 +93,13 @@ run() {
         echo "$output" >&2
         server_die "a client of pgbench failed"
     fi
+    echo "$output"
+}
+
+# run SCRIPT CLIENTS [PGBENCH_OPTION ...]: transactions a second
+run() {
+    local output
+    output=$(pgbench_output "$@" -T "$SECONDS_PER_ROUND")
     sed -n 's/^tps = \([0-9.]*\).*/\1/p' <<<"$output"
 }
 
@@ -116,8 +138,8 @@ compete() {
 }
 
 # write_result FIELD ...: writes a line to the file of results, which has these
-# columns.  The measure is a ratio of rates (records per second, "rate"), a ratio
-# of times ("time"), or a number of milliseconds ("ms").
+# columns.  The measure is a ratio of rates (records per second, "rate"), of times
+# ("time") or of bytes ("bytes"), or a number of milliseconds ("ms").
 COLUMNS="measure work against median low high rounds ours theirs"
 
 write_result() {
@@ -129,18 +151,24 @@ write_result() {
 # OURS and THEIRS are contenders, RECORDS the number of records per transaction.
 # TARGET may be "-".
 report() {
-    report_ratio 1 "$@"
+    report_ratio rate "$@"
 }
 
 # report_times WORK AGAINST TARGET OURS THEIRS: the same for times in
 # microseconds, of which the lower is the better
 report_times() {
-    report_ratio -1 "$@"
+    report_ratio time "$@"
 }
 
-# report_ratio SIGN ...: SIGN is 1 if a higher ratio is better, else -1
+# report_bytes WORK AGAINST TARGET OURS THEIRS: the same for bytes
+report_bytes() {
+    report_ratio bytes "$@"
+}
+
+# report_ratio MEASURE ...: of a rate the higher ratio is the better, else the
+# lower
 report_ratio() {
-    paste "$RESULTS/$5" "$RESULTS/$6" | awk -v sign="$1" -v work="$2" \
+    paste "$RESULTS/$5" "$RESULTS/$6" | awk -v measure="$1" -v work="$2" \
         -v against="$3" -v target="$4" -v records="${7:-1}" -v file="$OUT" '
         function sort(a, n,    i, j, x) {
             for (i = 2; i <= n; i++) {
@@ -155,6 +183,7 @@ report_ratio() {
         { ours[NR] = $1 * records; theirs[NR] = $2 * records
           ratio[NR] = $1 / $2 }
         END {
+            sign = measure == "rate" ? 1 : -1
             sort(ours, NR); sort(theirs, NR); sort(ratio, NR)
             best = sign > 0 ? ratio[NR] : ratio[1]
             verdict = target == "-" ? "-" : \
@@ -164,9 +193,8 @@ report_ratio() {
                 work, against, median(ratio, NR), ratio[1], ratio[NR],
                 target, verdict, median(ours, NR), median(theirs, NR)
             printf "%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%d\t%.0f\t%.0f\n",
-                (sign > 0 ? "rate" : "time"), work, against,
-                median(ratio, NR), ratio[1], ratio[NR], NR,
-                median(ours, NR), median(theirs, NR) >>file
+                measure, work, against, median(ratio, NR), ratio[1],
+                ratio[NR], NR, median(ours, NR), median(theirs, NR) >>file
         }'
 }
 
@@ -232,7 +260,8 @@ selects() {
         -D records="$2"
 }
 
-prepare() {
+# prepare_database: the extension, and the plain table, in this database
+prepare_database() {
     server_psql -q <<'SQL'
 CREATE EXTENSION minikafka;
 CREATE SCHEMA bench;
@@ -245,6 +274,10 @@ CREATE TABLE bench.plain (
     headers jsonb
 );
 SQL
+}
+
+prepare() {
+    prepare_database
     topic one 1
     topic eight 8
     if [ -n "$PGQ" ]; then
@@ -389,7 +422,7 @@ make_control() {
     if [ -z "$(server_psql -At -c "SELECT 1 FROM pg_database
         WHERE datname = 'control'")" ]; then
         server_psql -q -c 'CREATE DATABASE control'
-        in_control server_psql -q -c 'CREATE EXTENSION minikafka'
+        in_control prepare_database
     fi
 }
 

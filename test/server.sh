@@ -38,7 +38,7 @@ CHECKOUT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Settings of the caller's shell must not lead a client to another server.
 for variable in $(compgen -e PG || true); do
     case $variable in
-        PG_CONFIG | PG_MATRIX | PG_ASSERT) ;;
+        PG_CONFIG | PG_MATRIX | PG_ASSERT | PGMQ_SQL) ;;
         *) unset "$variable" ;;
     esac
 done

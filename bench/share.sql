@@ -1,0 +1,1 @@
+SELECT * FROM minikafka.acquire(:group, :records, accept => true);

@@ -1,0 +1,3 @@
+DELETE FROM bench.queue
+WHERE id = ANY (ARRAY(SELECT id FROM bench.queue ORDER BY id FOR UPDATE SKIP LOCKED LIMIT :records))
+RETURNING *;
