@@ -232,7 +232,7 @@ SKIP:
 }
 
 # ---------------------------------------------------------------------------
-# Urgent and normal topics; retry tiers; a group that is stuck
+# Urgent and normal topics; retry tiers; a queue; a group that is stuck
 
 $said = run_files('postgres', 'urgent.sql');
 like($said, qr/^urgent\|19\|19\nnormal\|1\|1\n/m,
@@ -262,6 +262,12 @@ is( value(q{SELECT min("left") >= interval '500 ms' FROM (
 			UNION ALL SELECT ts, value FROM minikafka_topics."orders-retry-10m") r) d}),
 	't', 'and not before its time');
 is(value('SELECT sum(records) FROM retrying'), 0, 'no record is in a tier');
+
+$said = run_files('postgres', 'queue.sql');
+like($said, qr/^0\|1878\|1878\|\d\n1\|0\|3122\|\d\n/m,
+	'what is read is removed, up to what is not');
+like($said, qr/^0\n0\|1878\|1878\|\d\n1\|3122\|3122\|\d\n\z/m, 'then all');
+is(value('SELECT count(*) FROM minikafka_topics.scans'), 0, 'no row is left');
 
 $said = run_files('postgres', 'stuck.sql');
 like($said, qr/^99\n.*violates check constraint/ms,
