@@ -645,6 +645,7 @@ mk_share_walk_checkpoint(MkGroup *group, MkTopic *topic, int32 partition)
 				.topic = topic,
 				.partition = partition,
 				.advance = true};
+	MkShareCheckpoint newest;
 	dlist_mutable_iter iter;
 
 	mk_walk_begin(&w);
@@ -658,7 +659,10 @@ mk_share_walk_checkpoint(MkGroup *group, MkTopic *topic, int32 partition)
 		mk_share_memory_release(w.memory, s);
 	}
 	mk_walk_log(&w);
-	mk_share_checkpoint_make(w.memory);
+	(void) mk_share_checkpoint_peek(group->group_no, topic->topic_id, partition,
+									NULL, &newest);
+	if (mk_share_memory_start(w.memory) > newest.start)
+		mk_share_checkpoint_make(w.memory);
 }
 
 void
