@@ -15,6 +15,7 @@
 
 #include "mk_api.h"
 #include "mk_check.h"
+#include "mk_delivery.h"
 #include "mk_log.h"
 #include "mk_maintenance.h"
 #include "mk_producer_rows.h"
@@ -146,7 +147,7 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 }
 
 /* ---------------------------------------------------------------------------
- * maintain(), expire(), compact()
+ * maintain(), deliver_due(), expire(), compact()
  */
 
 /* What each procedure does first. */
@@ -162,7 +163,18 @@ Datum
 minikafka_maintain(PG_FUNCTION_ARGS)
 {
 	mk_begin_procedure(fcinfo, "maintain()");
+	mk_delivery_run(true, NULL);
 	mk_maintenance_run(NULL);
+	SPI_finish();
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(minikafka_deliver_due);
+Datum
+minikafka_deliver_due(PG_FUNCTION_ARGS)
+{
+	mk_begin_procedure(fcinfo, "deliver_due()");
+	mk_delivery_run(false, NULL);
 	SPI_finish();
 	PG_RETURN_VOID();
 }

@@ -15,12 +15,14 @@
 #include "utils/jsonb.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "mk_api.h"
 #include "mk_compat.h"
 #include "mk_headers.h"
 #include "mk_numbering.h"
 #include "mk_producer.h"
+#include "mk_schedule.h"
 #include "mk_send.h"
 #include "mk_sent.h"
 #include "mk_topic.h"
@@ -180,6 +182,70 @@ Datum
 minikafka_send_bytea(PG_FUNCTION_ARGS)
 {
 	return mk_send(fcinfo, MK_FORM_BYTEA, MK_FORM_BYTEA);
+}
+
+/* ---------------------------------------------------------------------------
+ * send_at(), cancel_send()
+ */
+
+/* send_at(topic, value, at, key, headers) */
+static Datum
+mk_send_at(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
+{
+	MkTopic *topic;
+	MkRecord record;
+	TimestampTz at;
+
+	mk_api_enter_writer("send_at()");
+	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
+	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), value_form);
+	mk_api_require(fcinfo, 2, "at");
+	at = PG_GETARG_TIMESTAMPTZ(2);
+	if (TIMESTAMP_NOT_FINITE(at))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("argument \"%s\" must be finite", "at")));
+	mk_set_key(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3), key_form);
+	mk_set_headers(&record, PG_GETARG_DATUM(4), PG_ARGISNULL(4));
+	mk_topic_check_record(topic, &record);
+	PG_RETURN_INT64(mk_schedule_record(topic, &record, at));
+}
+
+PG_FUNCTION_INFO_V1(minikafka_send_at_text);
+Datum
+minikafka_send_at_text(PG_FUNCTION_ARGS)
+{
+	return mk_send_at(fcinfo, MK_FORM_TEXT, MK_FORM_TEXT);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_send_at_jsonb);
+Datum
+minikafka_send_at_jsonb(PG_FUNCTION_ARGS)
+{
+	return mk_send_at(fcinfo, MK_FORM_JSONB, MK_FORM_TEXT);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_send_at_bytea_text);
+Datum
+minikafka_send_at_bytea_text(PG_FUNCTION_ARGS)
+{
+	return mk_send_at(fcinfo, MK_FORM_BYTEA, MK_FORM_TEXT);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_send_at_bytea);
+Datum
+minikafka_send_at_bytea(PG_FUNCTION_ARGS)
+{
+	return mk_send_at(fcinfo, MK_FORM_BYTEA, MK_FORM_BYTEA);
+}
+
+/* cancel_send(id) */
+PG_FUNCTION_INFO_V1(minikafka_cancel_send);
+Datum
+minikafka_cancel_send(PG_FUNCTION_ARGS)
+{
+	mk_api_enter_writer("cancel_send()");
+	PG_RETURN_BOOL(mk_schedule_cancel(mk_api_int64(fcinfo, 0, "id")));
 }
 
 /* ---------------------------------------------------------------------------

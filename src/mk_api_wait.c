@@ -9,6 +9,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_api.h"
+#include "mk_delivery.h"
 #include "mk_group.h"
 #include "mk_poll.h"
 #include "mk_share.h"
@@ -63,7 +64,11 @@ minikafka_wait_for_records(PG_FUNCTION_ARGS)
 			ready = mk_wait_look(&wait);
 			PopActiveSnapshot();
 			mk_step_commit();
-		} while (!ready && mk_poll_sleep(&wait.round, wait.until, wait.due));
+			/* what it sends may be what this session waits for */
+		} while (
+			!ready &&
+			((GetCurrentTimestamp() < wait.until && mk_delivery_run_some()) ||
+			 mk_poll_sleep(&wait.round, wait.until, wait.due)));
 	}
 	PG_FINALLY();
 	{

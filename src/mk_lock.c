@@ -180,18 +180,47 @@ mk_lock_log_start(int32 topic_id, int32 partition)
 	mk_acquire(MK_LOCK_LOG_START, topic_id, partition, ExclusiveLock);
 }
 
-void
-mk_lock_numbers(int32 sequence)
+/* The mode of a lock that is shared by some. */
+static LOCKMODE
+mk_mode(bool exclusive)
 {
-	mk_acquire(MK_LOCK_NUMBERS, sequence, 0, ExclusiveLock);
+	return exclusive ? ExclusiveLock : RowShareLock;
 }
 
 void
-mk_lock_numbers_release(int32 sequence)
+mk_lock_numbers(int32 sequence, bool exclusive)
+{
+	mk_acquire(MK_LOCK_NUMBERS, sequence, 0, mk_mode(exclusive));
+}
+
+void
+mk_lock_numbers_release(int32 sequence, bool exclusive)
 {
 	LOCKTAG tag = mk_tag(MK_LOCK_NUMBERS, sequence, 0);
 
-	(void) LockRelease(&tag, ExclusiveLock, false);
+	(void) LockRelease(&tag, mk_mode(exclusive), false);
+}
+
+void
+mk_lock_schedule(void)
+{
+	mk_acquire(MK_LOCK_SCHEDULE, 0, 0, mk_mode(false));
+}
+
+bool
+mk_lock_schedule_move_try(void)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_SCHEDULE, 0, 0);
+
+	return mk_acquire_try(&tag, mk_mode(true));
+}
+
+bool
+mk_lock_delivery_try(void)
+{
+	LOCKTAG tag = mk_tag(MK_LOCK_DELIVERY, 0, 0);
+
+	return mk_acquire_try(&tag, ExclusiveLock);
 }
 
 static uint64
@@ -219,17 +248,10 @@ mk_lock_group_tag(const char *name)
 	return mk_hash(name, strlen(name), 0);
 }
 
-static LOCKMODE
-mk_group_mode(bool exclusive)
-{
-	return exclusive ? ExclusiveLock : RowShareLock;
-}
-
 void
 mk_lock_group(const char *name, bool exclusive)
 {
-	mk_acquire_hash(MK_LOCK_GROUP, mk_lock_group_tag(name),
-					mk_group_mode(exclusive));
+	mk_acquire_hash(MK_LOCK_GROUP, mk_lock_group_tag(name), mk_mode(exclusive));
 }
 
 void
@@ -238,7 +260,7 @@ mk_lock_group_release(const char *name, bool exclusive)
 	uint64 hash = mk_lock_group_tag(name);
 	LOCKTAG tag = mk_tag(MK_LOCK_GROUP, (uint32) (hash >> 32), (uint32) hash);
 
-	(void) LockRelease(&tag, mk_group_mode(exclusive), false);
+	(void) LockRelease(&tag, mk_mode(exclusive), false);
 }
 
 void
@@ -551,9 +573,8 @@ mk_lock_group_is_mine(const char *name, bool exclusive)
 {
 	uint64 hash = mk_lock_group_tag(name);
 
-	return mk_hash_is_mine(MK_LOCK_GROUP, hash, mk_group_mode(true)) ||
-		(!exclusive &&
-		 mk_hash_is_mine(MK_LOCK_GROUP, hash, mk_group_mode(false)));
+	return mk_hash_is_mine(MK_LOCK_GROUP, hash, mk_mode(true)) ||
+		(!exclusive && mk_hash_is_mine(MK_LOCK_GROUP, hash, mk_mode(false)));
 }
 
 bool
@@ -583,6 +604,18 @@ bool
 mk_lock_redrive_is_mine(int32 topic_id)
 {
 	return mk_is_mine(MK_LOCK_REDRIVE, topic_id, 0, ExclusiveLock);
+}
+
+bool
+mk_lock_schedule_is_mine(bool move)
+{
+	return mk_is_mine(MK_LOCK_SCHEDULE, 0, 0, mk_mode(move));
+}
+
+bool
+mk_lock_delivery_is_mine(void)
+{
+	return mk_is_mine(MK_LOCK_DELIVERY, 0, 0, ExclusiveLock);
 }
 
 bool

@@ -10,8 +10,8 @@
  * stated otherwise.
  *
  * A committing transaction takes them in this order: that topics are in use,
- * log starts, groups, group partitions, what groups need, producers,
- * partitions to sequence,
+ * log starts, groups, group partitions, what groups need, producers, the
+ * schedule, partitions to sequence,
  * each kind in ascending order; the maker lock after its sequencing lock.  Two
  * transactions that keep to it can never deadlock.  Before the commit, at the
  * call, only append() takes the lock of its producer and that of its
@@ -80,7 +80,11 @@ typedef enum MkLockKind
 	 * is making a group need more of a topic: it goes back, or begins to read; or
 	 * is removing what groups have read
 	 */
-	MK_LOCK_NEEDED = 19794
+	MK_LOCK_NEEDED = 19794,
+	/* is scheduling records; or is moving the start of the schedule */
+	MK_LOCK_SCHEDULE = 19795,
+	/* is sending scheduled records that are due */
+	MK_LOCK_DELIVERY = 19796
 } MkLockKind;
 
 /*
@@ -142,10 +146,23 @@ extern bool mk_lock_needed(int32 topic_id, bool exclusive, bool wait);
 
 /*
  * "I am taking a number from this sequence", held only for that moment; the
- * argument is the MkRelation of the sequence.
+ * first argument is the MkRelation of the sequence.  A session that only takes
+ * the next number may share the lock; one that may advance the sequence past
+ * others holds it exclusively.
  */
-extern void mk_lock_numbers(int32 sequence);
-extern void mk_lock_numbers_release(int32 sequence);
+extern void mk_lock_numbers(int32 sequence, bool exclusive);
+extern void mk_lock_numbers_release(int32 sequence, bool exclusive);
+
+/*
+ * "I am committing records that I have scheduled", shared, to the end of the
+ * transaction; and "I am moving the start of the schedule", which is only tried
+ * for, in a transaction that does nothing else.
+ */
+extern void mk_lock_schedule(void);
+extern bool mk_lock_schedule_move_try(void);
+
+/* "I am sending scheduled records", only tried for, to the end of the transaction. */
+extern bool mk_lock_delivery_try(void);
 
 /* "I am creating a topic of this name." */
 extern void mk_lock_topic_name(const char *name);
@@ -263,6 +280,8 @@ extern bool mk_lock_member_is_mine(int32 member_no);
 extern bool mk_lock_producer_is_mine(const char *name);
 extern bool mk_lock_cleaning_is_mine(int32 topic_id, int32 partition);
 extern bool mk_lock_redrive_is_mine(int32 topic_id);
+extern bool mk_lock_schedule_is_mine(bool move);
+extern bool mk_lock_delivery_is_mine(void);
 extern bool mk_lock_share_slot_is_mine(int32 group_no, int32 topic_id,
 									   int32 partition, uint32 slot);
 extern bool mk_lock_share_checkpoint_is_mine(int32 group_no, int32 topic_id,

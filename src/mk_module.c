@@ -8,6 +8,7 @@
 
 #include "mk_catalog.h"
 #include "mk_contract.h"
+#include "mk_alarm.h"
 #include "mk_guc.h"
 #include "mk_membership.h"
 #include "mk_partition.h"
@@ -43,5 +44,6 @@ _PG_init(void)
 	mk_send_init();
 	mk_sent_init();
 	mk_wakeup_init();
+	mk_alarm_init();
 	mk_worker_init();
 }

@@ -10,9 +10,11 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/relation.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -65,17 +67,18 @@ static const struct
 	{MK_REL_PRODUCER_ID_SEQ, MK_REL_PRODUCED, MK_REL_PRODUCED_PKEY, 1},
 	{MK_REL_CONSUMER_NO_SEQ, MK_REL_INBOX_CONSUMER, MK_REL_CONSUMER_NO_KEY, 1},
 	{MK_REL_CONSUMER_NO_SEQ, MK_REL_INBOX, MK_REL_INBOX_PKEY, 1},
+	{MK_REL_SCHEDULED_ID_SEQ, MK_REL_SCHEDULED, MK_REL_SCHEDULED_PKEY, 1},
 };
 
 static const MkRelation mk_sequences[] = {
-	MK_REL_TOPIC_ID_SEQ, MK_REL_GROUP_NO_SEQ, MK_REL_MEMBER_NO_SEQ,
-	MK_REL_PRODUCER_ID_SEQ, MK_REL_CONSUMER_NO_SEQ};
+	MK_REL_TOPIC_ID_SEQ,    MK_REL_GROUP_NO_SEQ,    MK_REL_MEMBER_NO_SEQ,
+	MK_REL_PRODUCER_ID_SEQ, MK_REL_CONSUMER_NO_SEQ, MK_REL_SCHEDULED_ID_SEQ};
 
 /* mk_relation_load_count() when mk_number_catch_up() last looked, 0 if never. */
 static uint64 mk_checked = 0;
 
 /* The last number that a sequence returned, 0 if there is none. */
-static int32
+static int64
 mk_number_last(MkRelation sequence)
 {
 	Relation rel = table_open(mk_relation_oid(sequence), AccessShareLock);
@@ -83,12 +86,12 @@ mk_number_last(MkRelation sequence)
 		systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
 	HeapTuple tuple = systable_getnext(scan);
 	Form_pg_sequence_data data;
-	int32 last = 0;
+	int64 last = 0;
 
 	if (HeapTupleIsValid(tuple))
 	{
 		data = (Form_pg_sequence_data) GETSTRUCT(tuple);
-		last = (int32) data->last_value - (data->is_called ? 0 : 1);
+		last = data->last_value - (data->is_called ? 0 : 1);
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
@@ -101,18 +104,18 @@ mk_number_last(MkRelation sequence)
  * whose first column has the number.  With "thorough", also looks at the
  * indexes whose second column has it, once for each value of the first column.
  */
-static int32
+static int64
 mk_number_greatest(MkRelation sequence, bool thorough)
 {
 	SnapshotData dirty;
-	int32 greatest = 0;
+	int64 greatest = 0;
 
 	InitDirtySnapshot(dirty);
 	for (int i = 0; i < (int) lengthof(mk_bearers); i++)
 	{
 		MkRelation rel = mk_bearers[i].rel;
 		MkRelation index = mk_bearers[i].index;
-		int32 found;
+		int64 found;
 		ListCell *lc;
 
 		if (mk_bearers[i].sequence != sequence)
@@ -138,7 +141,7 @@ mk_number_greatest(MkRelation sequence, bool thorough)
 
 /* Sets a sequence, as its owner, because the user does not have the right. */
 static void
-mk_number_set_last(MkRelation sequence, int32 last)
+mk_number_set_last(MkRelation sequence, int64 last)
 {
 	Oid relid = mk_relation_oid(sequence);
 	Relation rel = relation_open(relid, AccessShareLock);
@@ -167,20 +170,68 @@ int32
 mk_number_next(MkRelation sequence)
 {
 	Oid relid = mk_relation_oid(sequence);
-	int32 greatest;
-	int32 next;
+	int64 greatest;
+	int64 next;
 
-	mk_lock_numbers(sequence);
-	next = (int32) nextval_internal(relid, false);
+	mk_lock_numbers(sequence, true);
+	next = nextval_internal(relid, false);
 	greatest = mk_number_greatest(sequence, false);
 	if (next == 1 || next <= greatest)
 		greatest = mk_number_greatest(sequence, true);
 	if (next <= greatest)
 	{
 		mk_number_set_last(sequence, greatest);
-		next = (int32) nextval_internal(relid, false);
+		next = nextval_internal(relid, false);
 	}
-	mk_lock_numbers_release(sequence);
+	mk_lock_numbers_release(sequence, true);
+	return (int32) next;
+}
+
+/* Whether a scheduled record has this id, or will if a transaction commits. */
+static bool
+mk_number_is_scheduled(int64 id)
+{
+	SnapshotData dirty;
+	ScanKeyData key;
+	MkRows rows;
+	bool found;
+
+	InitDirtySnapshot(dirty);
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(id));
+	mk_rows_begin_keys(&rows, MK_REL_SCHEDULED, MK_REL_SCHEDULED_PKEY, &dirty,
+					   1, &key);
+	found = mk_rows_next(&rows, ForwardScanDirection) != NULL;
+	mk_rows_end(&rows);
+	return found;
+}
+
+/*
+ * Records are scheduled often, and are sent about in the order of their ids.  So
+ * the greatest id may be behind many rows that are gone, and is looked for only
+ * if the sequence turns out to be behind.  Until then sessions share the lock.
+ */
+int64
+mk_number_next_scheduled(void)
+{
+	const MkRelation sequence = MK_REL_SCHEDULED_ID_SEQ;
+	Oid relid = mk_relation_oid(sequence);
+	int64 next;
+	int64 greatest;
+
+	mk_lock_numbers(sequence, false);
+	next = nextval_internal(relid, false);
+	mk_lock_numbers_release(sequence, false);
+	if (next > 1 && !mk_number_is_scheduled(next))
+		return next;
+	mk_lock_numbers(sequence, true);
+	greatest = mk_number_greatest(sequence, true);
+	if (next <= greatest)
+	{
+		if (mk_number_last(sequence) < greatest)
+			mk_number_set_last(sequence, greatest);
+		next = nextval_internal(relid, false);
+	}
+	mk_lock_numbers_release(sequence, true);
 	return next;
 }
 
@@ -210,13 +261,13 @@ mk_number_catch_up(void)
 		for (int i = 0; i < (int) lengthof(mk_sequences); i++)
 		{
 			MkRelation sequence = mk_sequences[i];
-			int32 greatest;
+			int64 greatest;
 
-			mk_lock_numbers(sequence);
+			mk_lock_numbers(sequence, true);
 			greatest = mk_number_greatest(sequence, true);
 			if (greatest > mk_number_last(sequence))
 				mk_number_set_last(sequence, greatest);
-			mk_lock_numbers_release(sequence);
+			mk_lock_numbers_release(sequence, true);
 		}
 	mk_checked = load_count;
 }

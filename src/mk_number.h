@@ -14,6 +14,9 @@
  */
 extern int32 mk_number_next(MkRelation sequence);
 
+/* The same for the ids of scheduled records. */
+extern int64 mk_number_next_scheduled(void);
+
 /*
  * Advances the sequences if all of them are behind the numbers in the tables.
  * Must be called before a transaction writes for a user; usually looks once in

@@ -87,6 +87,12 @@ static const struct
 	[MK_REL_SHARE_DELIVERY_PKEY] = {"share_delivery_pkey", 0},
 	[MK_REL_REDRIVEN] = {"redriven", MK_NATTS_REDRIVEN},
 	[MK_REL_REDRIVEN_PKEY] = {"redriven_pkey", 0},
+	[MK_REL_SCHEDULED] = {"scheduled_record", MK_NATTS_SCHEDULED},
+	[MK_REL_SCHEDULED_PKEY] = {"scheduled_record_pkey", 0},
+	[MK_REL_SCHEDULED_DUE_IDX] = {"scheduled_record_due_idx", 0},
+	[MK_REL_SCHEDULED_ID_SEQ] = {"scheduled_id", 0},
+	[MK_REL_SCHEDULE_START] = {"schedule_start", MK_NATTS_SCHEDULE_START},
+	[MK_REL_SCHEDULE_START_IDX] = {"schedule_start_idx", 0},
 };
 
 /* The cache. */

@@ -60,6 +60,12 @@ typedef enum MkRelation
 	MK_REL_SHARE_DELIVERY_PKEY,
 	MK_REL_REDRIVEN,
 	MK_REL_REDRIVEN_PKEY,
+	MK_REL_SCHEDULED,
+	MK_REL_SCHEDULED_PKEY,
+	MK_REL_SCHEDULED_DUE_IDX,
+	MK_REL_SCHEDULED_ID_SEQ,
+	MK_REL_SCHEDULE_START,
+	MK_REL_SCHEDULE_START_IDX,
 	MK_NUM_RELS
 } MkRelation;
 
@@ -88,6 +94,8 @@ typedef enum MkRelation
 #define MK_NATTS_SHARE_DONE       6
 #define MK_NATTS_SHARE_DELIVERY   13
 #define MK_NATTS_REDRIVEN         4
+#define MK_NATTS_SCHEDULED        11
+#define MK_NATTS_SCHEDULE_START   2
 
 /* Must be called once, in _PG_init. */
 extern void mk_relation_init(void);

@@ -232,10 +232,12 @@ mk_rows_interval_or(const MkRows *rows, HeapTuple tuple, AttrNumber attno,
  */
 static bool
 mk_rows_below(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
-			  int64 below, Snapshot snapshot, int32 *found)
+			  int64 below, Snapshot snapshot, int64 *found)
 {
 	Relation key = index_open(mk_relation_oid(index), AccessShareLock);
 	AttrNumber attno = key->rd_index->indkey.values[nkeys];
+	bool is_int8 =
+		TupleDescAttr(RelationGetDescr(key), nkeys)->atttypid == INT8OID;
 	ScanKeyData keys[MK_ROWS_MAX_KEYS];
 	MkRows rows;
 	HeapTuple tuple;
@@ -244,20 +246,21 @@ mk_rows_below(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 		ScanKeyInit(&keys[i], key->rd_index->indkey.values[i],
 					BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(values[i]));
 	index_close(key, AccessShareLock);
-	ScanKeyInit(&keys[nkeys], attno, BTLessStrategyNumber, F_INT48LT,
-				Int64GetDatum(below));
+	ScanKeyInit(&keys[nkeys], attno, BTLessStrategyNumber,
+				is_int8 ? F_INT8LT : F_INT48LT, Int64GetDatum(below));
 	keys[nkeys].sk_subtype = INT8OID;
 	mk_rows_begin_keys(&rows, rel, index, snapshot, nkeys + 1, keys);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
-		*found = DatumGetInt32(mk_rows_column(&rows, tuple, attno));
+		*found = is_int8 ? mk_rows_int64(&rows, tuple, attno)
+						 : mk_rows_int32(&rows, tuple, attno);
 	mk_rows_end(&rows);
 	return tuple != NULL;
 }
 
 bool
 mk_rows_greatest(MkRelation rel, MkRelation index, int nkeys,
-				 const int32 *values, Snapshot snapshot, int32 *greatest)
+				 const int32 *values, Snapshot snapshot, int64 *greatest)
 {
 	return mk_rows_below(rel, index, nkeys, values, PG_INT64_MAX, snapshot,
 						 greatest);
@@ -270,13 +273,13 @@ mk_rows_values(MkRelation rel, MkRelation index, int nkeys, const int32 *values,
 	List *descending = NIL;
 	List *result = NIL;
 	int64 below = PG_INT64_MAX;
-	int32 found;
+	int64 found;
 
 	/* backwards, because recently removed rows are at the beginning */
 	while (mk_rows_below(rel, index, nkeys, values, below, snapshot, &found))
 	{
 		CHECK_FOR_INTERRUPTS();
-		descending = lappend_int(descending, found);
+		descending = lappend_int(descending, (int) found);
 		below = found;
 	}
 	for (int i = list_length(descending) - 1; i >= 0; i--)

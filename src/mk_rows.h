@@ -95,16 +95,16 @@ extern void mk_rows_set_text(Datum *values, bool *nulls, AttrNumber attno,
 							 const char *text);
 
 /*
- * The greatest value of an integer column of the index, the one after the first
- * nkeys columns, in the rows with these values in the first columns.  False if
- * there is no row.
+ * The greatest value of a column of the index of type integer or bigint, the one
+ * after the first nkeys columns, in the rows with these values in the first
+ * columns.  False if there is no row.
  */
 extern bool
 mk_rows_greatest(MkRelation rel, MkRelation index, int nkeys,
-				 const int32 *values, Snapshot snapshot, int32 *greatest);
+				 const int32 *values, Snapshot snapshot, int64 *greatest);
 
 /*
- * The distinct values of that column: a list of integers, ascending.  Needs one
+ * The distinct values of such an integer column, as a list, ascending.  Needs one
  * descent of the index for each value, however many rows have it.
  */
 extern List *mk_rows_values(MkRelation rel, MkRelation index, int nkeys,

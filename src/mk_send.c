@@ -87,7 +87,7 @@ mk_send_get_contract(MkTopicSends *t)
 		t->recheck = true;
 }
 
-static void
+void
 mk_send_check_record(MkTopic *topic, int32 partition, const MkRecord *record)
 {
 	MkTopicSends *t = mk_outgoing_topic(mk_outgoing_begin(), topic);

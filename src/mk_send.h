@@ -16,6 +16,13 @@
 extern void mk_send_init(void);
 
 /*
+ * Raises what mk_contract_check raises if the record is not as the topic's
+ * contract says.
+ */
+extern void
+mk_send_check_record(MkTopic *topic, int32 partition, const MkRecord *record);
+
+/*
  * Sends a record when the transaction commits.  Raises what mk_contract_check
  * raises if the record is not as the topic's contract says.  The record is
  * copied.  "batch" is NULL for a record without a sequence.

@@ -28,6 +28,7 @@ typedef struct MkStepCall
 {
 	MkStep step;
 	void *arg;
+	MemoryContext context; /* to run it in; NULL: the current one */
 } MkStepCall;
 
 /* PostgreSQL's own error does not tell what to do. */
@@ -70,6 +71,8 @@ mk_step_call(void *arg)
 
 	/* the setting ends with the subtransaction */
 	mk_guc_set("lock_timeout", MK_LOCK_TIMEOUT);
+	if (call->context != NULL)
+		MemoryContextSwitchTo(call->context);
 	call->step(call->arg);
 }
 
@@ -80,9 +83,8 @@ mk_step_may_fail(int sqlstate)
 	return ERRCODE_TO_CATEGORY(sqlstate) != ERRCODE_OPERATOR_INTERVENTION;
 }
 
-/* Reports the error of a step of a pass. */
-static void
-mk_step_failed(const ErrorData *error, const char *what)
+void
+mk_step_report(const ErrorData *error, const char *what)
 {
 	/* another session holds a lock, or has dropped the step's object */
 	bool quiet = error->sqlerrcode == ERRCODE_LOCK_NOT_AVAILABLE ||
@@ -97,24 +99,31 @@ mk_step_failed(const ErrorData *error, const char *what)
 		 error->hint != NULL ? errhint("%s", error->hint) : 0));
 }
 
-/* See mk_step_run and mk_step_run_async. */
-static bool
-mk_step_do(const MkSteps *steps, MkStep step, void *arg, const char *what,
-		   bool asynchronous)
+/* Begins the transaction of a step. */
+static void
+mk_step_enter(const MkSteps *steps, const char *what)
 {
-	MkStepCall call = {step, arg};
-	ErrorData *error = NULL;
-	MemoryContext context = AllocSetContextCreate(
-		steps->context, "minikafka step", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	bool failed;
-
 	Assert(!ActiveSnapshotSet());
 	if (steps->report != NULL)
 		steps->report(what);
 	/* whatever the session's default: a step sees the rows as they are now */
 	XactIsoLevel = XACT_READ_COMMITTED;
 	PushActiveSnapshot(GetTransactionSnapshot());
+}
+
+/* See mk_step_run and mk_step_run_async. */
+static bool
+mk_step_do(const MkSteps *steps, MkStep step, void *arg, const char *what,
+		   bool asynchronous)
+{
+	MkStepCall call = {step, arg, NULL};
+	ErrorData *error = NULL;
+	MemoryContext context = AllocSetContextCreate(
+		steps->context, "minikafka step", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	bool failed;
+
+	mk_step_enter(steps, what);
 	if (asynchronous)
 		mk_guc_set("synchronous_commit", "off");
 	if (steps->is_pass)
@@ -123,7 +132,7 @@ mk_step_do(const MkSteps *steps, MkStep step, void *arg, const char *what,
 		step(arg);
 	PopActiveSnapshot();
 	if (error != NULL)
-		mk_step_failed(error, what);
+		mk_step_report(error, what);
 	failed = error != NULL;
 	SPI_commit();
 	MemoryContextSwitchTo(old);
@@ -143,6 +152,55 @@ mk_step_run_async(const MkSteps *steps, MkStep step, void *arg,
 				  const char *what)
 {
 	return mk_step_do(steps, step, arg, what, true);
+}
+
+/*
+ * Commits a step.  If that fails, SPI has ended the transaction and begun another
+ * one, and the error can be dealt with as that of a subtransaction.
+ */
+static ErrorData *
+mk_step_try_commit(MemoryContext context)
+{
+	ErrorData *volatile error = NULL;
+
+	PG_TRY();
+	{
+		SPI_commit();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		if (!mk_step_may_fail(error->sqlerrcode))
+			PG_RE_THROW();
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	return error;
+}
+
+ErrorData *
+mk_step_try(const MkSteps *steps, MkStep step, void *arg, const char *what)
+{
+	MemoryContext context = AllocSetContextCreate(
+		steps->context, "minikafka step", ALLOCSET_DEFAULT_SIZES);
+	MkStepCall call = {step, arg, context};
+	ErrorData *error;
+	ErrorData *commit_error;
+	MemoryContext old = MemoryContextSwitchTo(steps->context);
+
+	mk_step_enter(steps, what);
+	/* to the end of the transaction, for its commit */
+	mk_guc_set("lock_timeout", MK_LOCK_TIMEOUT);
+	error = mk_try(mk_step_call, &call, mk_step_may_fail);
+	PopActiveSnapshot();
+	commit_error = mk_step_try_commit(steps->context);
+	if (error == NULL)
+		error = commit_error;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	CHECK_FOR_INTERRUPTS();
+	return error;
 }
 
 typedef struct MkStepList

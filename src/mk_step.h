@@ -6,6 +6,7 @@
 #define MK_STEP_H
 
 #include "nodes/pg_list.h"
+#include "utils/elog.h"
 
 /* What all steps of one call have in common. */
 typedef struct MkSteps
@@ -45,6 +46,17 @@ mk_step_run(const MkSteps *steps, MkStep step, void *arg, const char *what);
  */
 extern bool mk_step_run_async(const MkSteps *steps, MkStep step, void *arg,
 							  const char *what);
+
+/*
+ * The same, and survives an error of the step whoever calls it, and one of its commit, during
+ * which it waits for no lock longer than a step of a pass does.  Returns the error,
+ * in steps->context, or NULL; reports nothing.
+ */
+extern ErrorData *
+mk_step_try(const MkSteps *steps, MkStep step, void *arg, const char *what);
+
+/* Reports the error of a step of a pass as a WARNING, if it is worth one. */
+extern void mk_step_report(const ErrorData *error, const char *what);
 
 /*
  * Calls the lister in a step.  Returns its list, in steps->context; NIL if the

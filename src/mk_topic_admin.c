@@ -33,6 +33,7 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_redriven.h"
+#include "mk_schedule_rows.h"
 #include "mk_segment_drop.h"
 #include "mk_segment_make.h"
 #include "mk_send.h"
@@ -221,6 +222,7 @@ mk_topic_delete_rows(int32 topic_id)
 	mk_share_settings_delete_topic(topic_id);
 	mk_redriven_delete_topic(topic_id);
 	mk_share_rows_delete_topic(topic_id);
+	mk_schedule_rows_delete_topic(topic_id);
 	mk_catalog_topic_delete(topic_id);
 }
 

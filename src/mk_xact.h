@@ -56,7 +56,8 @@ typedef enum MkDeferredRank
 	MK_RANK_NEEDED, /* what groups need of topics */
 	MK_RANK_PRODUCER,
 	MK_RANK_OUTPUT, /* of a producer to a partition */
-	MK_RANK_REPEAT
+	MK_RANK_REPEAT,
+	MK_RANK_SCHEDULE
 } MkDeferredRank;
 
 /*

@@ -27,6 +27,7 @@ SELECT minikafka.create_share_group('audit worker', '{audit}');
 SET ROLE audit_writer;
 SELECT minikafka.init_producer('audit');
 SELECT minikafka.inbox_accept('audit', 'event');
+SELECT minikafka.send_at('audit', 'v', '2100-01-01', 'k') AS scheduled \gset
 RESET ROLE;
 
 BEGIN;
@@ -38,9 +39,10 @@ SELECT p.oid, format('minikafka.%s(%L, %s%s)', proname, 'audit',
 		CASE WHEN proname = 'append' THEN '0, ' END,
 		CASE WHEN proname = 'append' THEN format('%L::%s, %L::%s', 'k', proargtypes[2]::regtype, '1', proargtypes[3]::regtype)
 			WHEN proname LIKE 'send\_many%' THEN format('%L::%s, %L::%s', '{1}', proargtypes[1]::regtype, '{k}', proargtypes[2]::regtype)
+			WHEN proname = 'send_at' THEN format('%L::%s, now(), %L::%s', '1', proargtypes[1]::regtype, 'k', proargtypes[3]::regtype)
 			ELSE format('%L::%s, %L::%s', '1', proargtypes[1]::regtype, 'k', proargtypes[2]::regtype) END),
 	'wo', true
-FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace AND proname IN ('send', 'send_many', 'send_many_json', 'send_many_bytes', 'append');
+FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace AND proname IN ('send', 'send_many', 'send_many_json', 'send_many_bytes', 'append', 'send_at');
 INSERT INTO calls (f, call, roles, writes)
 SELECT p.oid, format('minikafka.%s(%s)', proname, arguments), roles, writes
 FROM (VALUES
@@ -53,6 +55,7 @@ FROM (VALUES
 	('is_json', $$'\x00'$$, 'bmrwco', false),
 	('is_text', $$'\x00'$$, 'bmrwco', false),
 	('last_sent', '', 'bmrwco', false),
+	('cancel_send', :'scheduled', 'wo', true),
 	('init_producer', $$'audit new'$$, 'wo', true),
 	('init_producer', $$'audit'$$, 'w', true),
 	('producer_state', $$'audit'$$, 'mw', false),
@@ -113,6 +116,7 @@ SELECT p.oid, format('minikafka.partition_for_key(%L, %L::%s)', 'audit', 'k', pr
 FROM pg_proc p WHERE pronamespace = 'minikafka'::regnamespace AND proname = 'partition_for_key';
 INSERT INTO calls VALUES
 	('minikafka.maintain()', 'CALL minikafka.maintain()', '', true, '2D000'),
+	('minikafka.deliver_due()', 'CALL minikafka.deliver_due()', 'bmrwco', true, '2D000'),
 	('minikafka.expire(text, bigint)', $$CALL minikafka.expire('audit')$$, 'o', true, '2D000'),
 	('minikafka.compact(text, bigint)', $$CALL minikafka.compact('audit')$$, 'o', true, '2D000'),
 	('minikafka.wait_for_records(text, text, interval)', $$CALL minikafka.wait_for_records('audit', 'm', '0')$$, 'r', true, '2D000'),
@@ -146,8 +150,9 @@ SELECT is_empty(
 	WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'minikafka') AND p.oid NOT IN (SELECT f FROM calls)$$,
 	'every function and procedure is here');
 SELECT is_empty(
-	$$SELECT f FROM calls WHERE writes AND roles LIKE '%b%' AND f <> 'minikafka.inbox_accept(text, text, bytea)'::regprocedure$$,
-	'a role without a right to a topic can write nothing but events of its own to the inbox');
+	$$SELECT f FROM calls WHERE writes AND roles LIKE '%b%'
+	AND f NOT IN ('minikafka.inbox_accept(text, text, bytea)'::regprocedure, 'minikafka.deliver_due()'::regprocedure)$$,
+	'a role without a right to a topic can write nothing but events of its own to the inbox, and what others have scheduled');
 SELECT is_empty($$SELECT f FROM calls WHERE roles LIKE '%-%'$$, 'a role without any grant can call nothing');
 -- outside of a transaction block all of them would do something
 SELECT is_empty(

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(211);
+SELECT plan(229);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -30,6 +30,13 @@ INSERT INTO contract VALUES
 	('append', 'topic text, partition integer, key bytea, value bytea, headers jsonb DEFAULT NULL::jsonb, producer text DEFAULT NULL::text, sequence bigint DEFAULT NULL::bigint, epoch integer DEFAULT NULL::integer', 'bigint', 'v', 'u'),
 	('init_producer', 'producer text, OUT producer_id bigint, OUT epoch integer', 'record', 'v', 'u'),
 	('producer_state', 'producer text', 'TABLE(topic text, partition integer, epoch integer, last_sequence bigint, last_offset bigint)', 's', 'u'),
+	('send_at', 'topic text, value text, at timestamp with time zone, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb', 'bigint', 'v', 'u'),
+	('send_at', 'topic text, value jsonb, at timestamp with time zone, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb', 'bigint', 'v', 'u'),
+	('send_at', 'topic text, value json, at timestamp with time zone, key text DEFAULT NULL::text, headers jsonb DEFAULT NULL::jsonb', 'bigint', 'v', 'u'),
+	('send_at', 'topic text, value bytea, at timestamp with time zone, key text, headers jsonb DEFAULT NULL::jsonb', 'bigint', 'v', 'u'),
+	('send_at', 'topic text, value bytea, at timestamp with time zone, key bytea DEFAULT NULL::bytea, headers jsonb DEFAULT NULL::jsonb', 'bigint', 'v', 'u'),
+	('cancel_send', 'id bigint', 'boolean', 'v', 'u'),
+	('deliver_due', '', NULL, 'v', 'u'),
 	('last_sent', 'OUT topic text, OUT partition integer, OUT base_offset bigint, OUT records bigint', 'SETOF record', 'v', 'u'),
 	('fetch', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record', 's', 'r'),
 	('fetch_text', 'topic text, partition integer, start_offset bigint, max_records integer DEFAULT 100, max_bytes integer DEFAULT 52428800', 'SETOF minikafka.record_text', 's', 'r'),
@@ -99,8 +106,8 @@ SELECT results_eq(
 	'SELECT name COLLATE "default", arguments COLLATE "default" FROM found WHERE result IS DISTINCT FROM ''trigger'' EXCEPT SELECT name COLLATE "default", arguments COLLATE "default" FROM contract',
 	'SELECT NULL::text, NULL::text WHERE false',
 	'there is no other function');
-SELECT is(kind, 'p'::"char", name || ' is a procedure') FROM found WHERE name IN ('maintain', 'expire', 'compact', 'wait_for_records');
-SELECT set_eq($$SELECT name FROM found WHERE kind <> 'f'$$, ARRAY['maintain', 'expire', 'compact', 'wait_for_records'], 'all others are functions');
+SELECT is(kind, 'p'::"char", name || ' is a procedure') FROM found WHERE name IN ('maintain', 'deliver_due', 'expire', 'compact', 'wait_for_records');
+SELECT set_eq($$SELECT name FROM found WHERE kind <> 'f'$$, ARRAY['maintain', 'deliver_due', 'expire', 'compact', 'wait_for_records'], 'all others are functions');
 SELECT set_eq($$SELECT name FROM found WHERE result = 'trigger'$$, ARRAY['outbox', 'refuse_write'], 'the trigger functions');
 
 -- the row types
@@ -117,7 +124,7 @@ FROM (VALUES
 ) v(type, columns);
 
 -- the views
-SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries']) view;
+SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries', 'scheduled']) view;
 SELECT results_eq(
 	format($$SELECT attname::text COLLATE "default", atttypid::regtype::text COLLATE "default" FROM pg_attribute
 		WHERE attrelid = 'minikafka.%I'::regclass AND attnum > 0 ORDER BY attnum$$, view),
@@ -131,7 +138,8 @@ FROM (VALUES
 	('group_offsets', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('metadata', 'text'), ('committed_at', 'timestamp with time zone'), ('member_id', 'text'), ('generation', 'integer')$$),
 	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text'), ('ready', 'bigint'), ('in_flight', 'bigint'), ('waiting', 'bigint'), ('lost', 'bigint')$$),
 	('share_groups', $$('group_id', 'text'), ('ordering', 'text'), ('max_deliveries', 'integer'), ('backoff', 'interval'), ('max_backoff', 'interval'), ('dead_letter_topic', 'text'), ('auto_offset_reset', 'text'), ('topics', 'text[]'), ('max_in_flight', 'integer'), ('priority', 'text'), ('on_exhausted', 'text'), ('dead_letter_limit', 'integer'), ('paused', 'boolean'), ('paused_why', 'text'), ('owner', 'text')$$),
-	('share_deliveries', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('state', 'text'), ('delivery_count', 'integer'), ('locked_until', 'timestamp with time zone'), ('waiting_until', 'timestamp with time zone'), ('error', 'text'), ('receipt', 'text'), ('pid', 'integer'), ('changed_at', 'timestamp with time zone')$$)
+	('share_deliveries', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('state', 'text'), ('delivery_count', 'integer'), ('locked_until', 'timestamp with time zone'), ('waiting_until', 'timestamp with time zone'), ('error', 'text'), ('receipt', 'text'), ('pid', 'integer'), ('changed_at', 'timestamp with time zone')$$),
+	('scheduled', $$('id', 'bigint'), ('topic', 'text'), ('at', 'timestamp with time zone'), ('key', 'bytea'), ('scheduled_by', 'text'), ('scheduled_at', 'timestamp with time zone'), ('attempts', 'integer'), ('next_attempt', 'timestamp with time zone'), ('error', 'text')$$)
 ) v(view, columns);
 
 -- How calls are resolved: what a client library sends, untyped or typed.
@@ -206,12 +214,13 @@ CREATE TEMP TABLE untyped (name text, required integer, names text[], types regt
 INSERT INTO untyped VALUES
 	('send', 2, '{topic,value,key,headers,partition,producer,sequence,epoch}', '{text,text,text,jsonb,integer,text,bigint,integer}'),
 	('append', 4, '{topic,partition,key,value,headers,producer,sequence,epoch}', '{text,integer,text,text,jsonb,text,bigint,integer}'),
+	('send_at', 3, '{topic,value,at,key,headers}', '{text,text,"timestamp with time zone",text,jsonb}'),
 	('partition_for_key', 2, '{topic,key}', '{text,text}'),
 	('send_many', 2, '{topic,payloads,keys,headers}', '{text,text[],text[],jsonb[]}'),
 	('send_many_json', 2, '{topic,payloads,keys,headers}', '{text,jsonb[],text[],jsonb[]}'),
 	('send_many_bytes', 2, '{topic,payloads,keys,headers}', '{text,bytea[],bytea[],jsonb[]}'),
 	('inbox_accept', 2, '{consumer,event_id,payload}', '{text,text,bytea}');
-SELECT set_eq($$SELECT name FROM found GROUP BY name HAVING count(*) > 1$$, ARRAY['send', 'append', 'partition_for_key'],
+SELECT set_eq($$SELECT name FROM found GROUP BY name HAVING count(*) > 1$$, ARRAY['send', 'append', 'send_at', 'partition_for_key'],
 	'the functions with several forms; table untyped tests each');
 -- with each number of arguments that the function takes, by place and by name
 SELECT is(pg_temp.inferred(format('%s(%s)', name, string_agg(notation || '$' || i, ', ' ORDER BY i))), types[:n]::text,
@@ -226,6 +235,8 @@ FROM (VALUES
 	('send($1, $2::jsonb, key => $3)', '{text,jsonb,text}'),
 	('send($1, $2::bytea, key => $3)', '{text,bytea,text}'),
 	('send($1, $2::bytea, $3, $4)', '{text,bytea,text,jsonb}'),
+	('send_at($1, $2::jsonb, $3)', '{text,jsonb,"timestamp with time zone"}'),
+	('send_at($1, $2::bytea, $3, $4)', '{text,bytea,"timestamp with time zone",text}'),
 	('append($1, $2, $3, $4::jsonb)', '{text,integer,text,jsonb}'),
 	('append($1, $2, $3, $4::bytea)', '{text,integer,bytea,bytea}'),
 	('append($1, $2, $3::text, $4)', '{text,integer,text,text}')) v(call, types);

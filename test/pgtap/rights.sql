@@ -2,7 +2,7 @@
 -- Rights: which role may call what, which role sees what
 --
 BEGIN;
-SELECT plan(541);
+SELECT plan(568);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -37,7 +37,7 @@ SELECT is_empty(
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind IN ('r', 'v', 'S')
 	AND has_table_privilege('tap_nothing', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')$$,
-	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries'], 'the relations that all roles have a right to');
+	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries', 'scheduled'], 'the relations that all roles have a right to');
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind = 'v'
 	AND has_table_privilege('tap_nothing', oid, 'INSERT, UPDATE, DELETE')$$,
@@ -74,6 +74,10 @@ INSERT INTO calls VALUES
 	($$minikafka.send_many('tap', ARRAY['v'])$$, '{INSERT}'),
 	($$minikafka.send_many_json('tap', ARRAY['1']::jsonb[])$$, '{INSERT}'),
 	($$minikafka.send_many_bytes('tap', ARRAY['v']::bytea[])$$, '{INSERT}'),
+	($$minikafka.send_at('tap', 'v', now())$$, '{INSERT}'),
+	($$minikafka.send_at('tap', '1'::jsonb, now())$$, '{INSERT}'),
+	($$minikafka.send_at('tap', 'v'::bytea, now(), 'k')$$, '{INSERT}'),
+	($$minikafka.send_at('tap', 'v'::bytea, now(), 'k'::bytea)$$, '{INSERT}'),
 	($$minikafka.append('tap', 0, 'k', 'v')$$, '{INSERT}'),
 	($$minikafka.append('tap', 0, 'k', '1'::jsonb)$$, '{INSERT}'),
 	($$minikafka.append('tap', 0, 'k'::bytea, 'v'::bytea)$$, '{INSERT}'),

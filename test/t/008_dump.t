@@ -42,6 +42,7 @@ SELECT minikafka.send('orders', value => ''::bytea, key => ''::bytea,
 	partition => 1);
 SELECT minikafka.send('orders', value => repeat('x', 4900), partition => 1);
 SELECT minikafka.send('Emptied.v1', 'x') FROM generate_series(1, 25);
+SELECT minikafka.send_at('orders', 'later', '2100-01-01', 'k', '{"h": "1"}');
 SELECT minikafka.send('dropped', 'x');
 SELECT minikafka.send('lost', 'x');
 RESET ROLE;
@@ -101,6 +102,7 @@ SELECT * FROM minikafka.share_topic ORDER BY 1, 2;
 SELECT * FROM minikafka.share_checkpoint ORDER BY 1, 2, 3, 4;
 SELECT * FROM minikafka.share_done ORDER BY 1, 2, 3, 4, 5;
 SELECT * FROM minikafka.share_delivery ORDER BY 1, 2, 3, 4, 5, 6;
+SELECT * FROM minikafka.scheduled_record;
 SELECT partition, log_start_offset, end_offset, committed_offset, lag
 FROM minikafka.lag('g');
 SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner), c.relacl,

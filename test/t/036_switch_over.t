@@ -71,6 +71,7 @@ on($old, $_)
 	SELECT count(*) FROM minikafka.commit('members', 'a')},
   q{SELECT minikafka.append('orders', 0, 'k', 'p', producer => 'p', sequence => 0)},
   q{SELECT minikafka.inbox_accept('mailer', 'e1')},
+  q{SELECT minikafka.send_at('orders', 'later', '2100-01-01', 'k')},
   q{SELECT minikafka.send('With.dots', 'x')};
 
 on($old, $_)
@@ -162,6 +163,7 @@ SELECT * FROM minikafka.share_topic;
 SELECT * FROM minikafka.share_checkpoint ORDER BY 3, 4;
 SELECT * FROM minikafka.share_done ORDER BY 3, 5;
 SELECT * FROM minikafka.share_delivery ORDER BY 3, 5;
+SELECT * FROM minikafka.scheduled_record ORDER BY id;
 };
 my $expected = on($old, $state);
 on($new, 'DROP SUBSCRIPTION copy');
@@ -171,6 +173,8 @@ is(on($new, $state), $expected, 'all is there');
 my $poll = q{SELECT topic, partition, min("offset"), count(*)
 	FROM minikafka.poll('members', 'a', 100) GROUP BY 1, 2 ORDER BY 1, 2};
 is(on($new, $poll), on($old, $poll), 'a member goes on from its positions');
+is(on($new, q{SELECT minikafka.send_at('orders', 'x', '2100-01-01')}), '2',
+	'an id that no scheduled record has');
 is(ask($session, q{SELECT minikafka.append('orders', 1, 'k', 'session')}),
 	on($old, q{SELECT end_offset FROM minikafka.offsets('orders', 1)}),
 	'an old session goes on at the next offset');
