@@ -118,10 +118,13 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 					  int32 count, const char *error)
 {
 	const MkHeldSlot *s = mk_share_held_slot_of(record);
+	MkShareMemory *m = s->memory;
+	const uint32 slot = s->slot;
+	const int64 offset = record->offset;
 	MkLetterCall call = {.letter = {.group_id = group->group_id,
 									.source = topic,
 									.partition = s->key.partition,
-									.offset = record->offset,
+									.offset = offset,
 									.delivery_count = count,
 									.error = error},
 						 .group = group};
@@ -131,6 +134,8 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 
 	/* rolling back what has failed has ended the call in the eyes of this */
 	mk_share_held_set_calling(true);
+	/* code of the topic's owner may have acquired records itself */
+	record = mk_share_held_record(mk_share_held_find(m, slot), offset);
 
 	if (failed == NULL)
 	{
@@ -154,6 +159,8 @@ mk_answer_count(const MkHeldRecord *record)
 	bool counted =
 		record->delivery.state == MK_DELIVERY_LOCKED && !record->delivered;
 
+	if (record->answer.outcome == MK_OUTCOME_LOCK)
+		return record->answer.count;
 	return record->delivery.count + (counted ? 0 : 1);
 }
 
@@ -363,6 +370,7 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 		mk_answer_invalid(group, receipt, wrong);
 	record = mk_share_held_add(group, held, receipt->offset, &d);
 	record->taken = true;
+	held->gap = true;
 	return record;
 }
 

@@ -149,6 +149,7 @@ mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 	s->ordering_epoch = group->share->ordering_epoch;
 	s->nesting = GetCurrentTransactionNestLevel();
 	s->last = -1;
+	s->gap = false;
 	mk_held_entry(m, slot, HASH_ENTER)->number = mk_held.nslots++;
 	return s;
 }
@@ -606,6 +607,7 @@ mk_held_remember(void)
 			mk_share_memory_pop(m, slot);
 			mk_share_memory_pass_turn(m, slot);
 			mk_share_memory_release(m, slot);
+			m->own = GetTopTransactionIdIfAny();
 		}
 	}
 }

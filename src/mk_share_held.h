@@ -41,6 +41,7 @@ typedef struct MkHeldSlot
 	int32 ordering_epoch;
 	int nesting; /* of the subtransaction that has the lock */
 	int last; /* number of its last record, -1: none */
+	bool gap; /* an earlier record may be neither done nor held */
 } MkHeldSlot;
 
 typedef struct MkHeldRecord

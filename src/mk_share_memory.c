@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "mk_relation.h"
 #include "mk_share_memory.h"
@@ -90,9 +91,24 @@ mk_share_memory_begin(MkShareMemory *m, int64 high)
 	m->npending = 0;
 	m->nheads = 0;
 	m->runs = 0;
+	m->own = InvalidTransactionId;
 	m->high = high;
 	m->start = 0;
 	m->valid = true;
+}
+
+/*
+ * Of two snapshots the earlier one has the lower xmax, or else more transactions
+ * below it that are in progress.
+ */
+bool
+mk_share_memory_is_earlier(const MkShareMemory *m, Snapshot snapshot)
+{
+	/* an imported one may not see what the session has done since */
+	if (TransactionIdIsValid(m->own) && XidInMVCCSnapshot(m->own, snapshot))
+		return true;
+	return TransactionIdPrecedes(snapshot->xmax, m->xmax) ||
+		(snapshot->xmax == m->xmax && snapshot->xcnt > m->xcnt);
 }
 
 MkShareSlot *

@@ -14,6 +14,7 @@
 #include "datatype/timestamp.h"
 #include "lib/ilist.h"
 #include "utils/hsearch.h"
+#include "utils/snapshot.h"
 
 /* A record that is not known to be done */
 typedef struct MkSharePending
@@ -51,6 +52,7 @@ typedef struct MkShareMemory
 	/* of the newest snapshot that was used; see mk_share_walk.c */
 	TransactionId xmax;
 	uint32 xcnt;
+	TransactionId own; /* of the session, the last that has done something */
 	int64 checkpoint; /* number of the newest one that was taken account of */
 	int64 start; /* its start offset: below it no run need be there */
 	int64 runs; /* that were read since the last one that the session made */
@@ -81,6 +83,10 @@ extern void mk_share_memory_trim(void);
 
 /* Empties a memory, which is valid from now on: nothing is pending. */
 extern void mk_share_memory_begin(MkShareMemory *m, int64 high);
+
+/* Whether the snapshot was taken before the newest one that was used. */
+extern bool
+mk_share_memory_is_earlier(const MkShareMemory *m, Snapshot snapshot);
 
 /* The slot; NULL if there is none and "make" is false. */
 extern MkShareSlot *

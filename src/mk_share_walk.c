@@ -125,18 +125,6 @@ mk_walk_load(MkWalk *w)
 }
 
 /*
- * Whether the snapshot was taken before the newest one that was used.  Of two
- * snapshots the earlier one has the lower xmax, or else more transactions below it
- * that are in progress.
- */
-static bool
-mk_walk_is_earlier(const MkShareMemory *m, Snapshot snapshot)
-{
-	return TransactionIdPrecedes(snapshot->xmax, m->xmax) ||
-		(snapshot->xmax == m->xmax && snapshot->xcnt > m->xcnt);
-}
-
-/*
  * Whether what the session remembers holds for this snapshot and group, and is as
  * good as a checkpoint.  Runs below the start offset of a checkpoint that the
  * snapshot sees may have been removed, so all below it counts as done.
@@ -148,7 +136,7 @@ mk_walk_is_current(const MkWalk *w)
 	MkShareMemory *m = w->memory;
 	MkShareCheckpoint c;
 
-	if (!m->valid || mk_walk_is_earlier(m, request->snapshot) ||
+	if (!m->valid || mk_share_memory_is_earlier(m, request->snapshot) ||
 		m->ordering_epoch != request->group->share->ordering_epoch)
 		return false;
 	(void) mk_share_checkpoint_peek(m->key.group_no, m->key.topic_id,
@@ -194,19 +182,25 @@ mk_walk_begin(MkWalk *w)
  * Records of a slot
  */
 
-/* Adds a record to those that are to be failed when no scan is open. */
+/*
+ * Adds a record to those that are to be failed when no scan is open.  If its lock
+ * has expired, its row may count the delivery that has failed, or not.
+ */
 static void
-mk_walk_fail_later(MkWalk *w, MkHeldSlot *held, int64 offset,
-				   const MkDelivery *delivery, const char *error)
+mk_walk_fail_later(MkWalk *w, MkHeldSlot *held, const MkDelivery *delivery,
+				   bool counted, const char *error)
 {
+	const int64 offset = delivery->offset;
+	MkDelivery d = *delivery;
 	/* until then it holds up the slot */
-	const MkShareAnswer block = {.outcome = MK_OUTCOME_BLOCK,
-								 .until = DT_NOBEGIN,
-								 .count = delivery->count};
+	MkShareAnswer block = {.outcome = MK_OUTCOME_BLOCK, .until = DT_NOBEGIN};
 	MkWalkFailed *failed;
 
-	mk_share_held_answer(
-		mk_share_held_add(w->request->group, held, offset, delivery), &block);
+	if (d.state == MK_DELIVERY_LOCKED && !counted)
+		d.count++;
+	block.count = d.count;
+	mk_share_held_answer(mk_share_held_add(w->request->group, held, offset, &d),
+						 &block);
 	w->failed = mk_array_grow(TopTransactionContext, w->failed, w->nfailed,
 							  sizeof(MkWalkFailed));
 	failed = &w->failed[w->nfailed++];
@@ -274,7 +268,7 @@ mk_walk_hand_out(const MkLogRecord *record, void *arg)
 	if (error != NULL)
 	{
 		request->found--;
-		mk_walk_fail_later(w, h->held, record->offset, d, error);
+		mk_walk_fail_later(w, h->held, d, false, error);
 		return false;
 	}
 	r = mk_share_held_add(request->group, h->held, record->offset, d);
@@ -321,7 +315,7 @@ mk_walk_may_deliver(MkWalk *w, MkShareSlot *s, MkHeldSlot *held,
 			if (request->probe)
 				request->found++;
 			else
-				mk_walk_fail_later(w, held, d->offset, d,
+				mk_walk_fail_later(w, held, d, true,
 								   "the acquisition lock has expired");
 			return false;
 		default:
@@ -390,9 +384,19 @@ mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 			mk_log_get(w->topic, w->partition, offset, mk_walk_hand_out, &h);
 	if (!found)
 		return MK_WALK_DONE;
-	if (undone != NULL)
+	if (undone != NULL && h.taken)
 		request->full = true;
 	return h.taken ? MK_WALK_TAKEN : MK_WALK_BLOCKED;
+}
+
+/* Whether a record is held by the transaction, or done. */
+static bool
+mk_walk_is_answered(const MkWalk *w, MkHeldSlot *held, int64 offset)
+{
+	MkShareRun run;
+
+	return mk_share_held_record(held, offset) != NULL ||
+		mk_share_run_find(&w->key, offset, &run);
 }
 
 /* Hands out the records of a slot that are pending, as far as possible. */
@@ -418,8 +422,10 @@ mk_walk_slot(MkWalk *w, MkShareSlot *s)
 			return;
 	}
 	else
-		while (p != NULL && p->offset <= mk_share_held_last_offset(held))
-			p = p->next;
+		for (; p != NULL && p->offset <= mk_share_held_last_offset(held);
+			 p = p->next)
+			if (held->gap && !mk_walk_is_answered(w, held, p->offset))
+				return;
 
 	old = MemoryContextSwitchTo(w->record_context);
 	while (p != NULL && !w->request->full && !mk_share_held_is_closed(held))
@@ -610,8 +616,9 @@ mk_walk_note_undone(MkWalk *w)
 			if (d.number == u->number)
 			{
 				d.count += u->failures - 1;
-				mk_walk_fail_later(w, held, u->offset, &d,
+				mk_walk_fail_later(w, held, &d, false,
 								   "the transaction was rolled back");
+				held->gap = true;
 				continue;
 			}
 		}

@@ -319,6 +319,42 @@ SAVEPOINT a;
 SELECT minikafka.acknowledge('going', :'receipt');
 COMMIT;
 
+-- A later record of a key fails first: the earlier ones are still to be handed out
+-- before those behind it, also by the transaction that tells so
+SELECT minikafka.create_topic('gap', 1), minikafka.create_topic('gap-letters', 1);
+SELECT count(minikafka.send('gap', 'v', 'same key')) FROM generate_series(0, 3);
+SELECT minikafka.create_share_group('gap', '{gap}', max_deliveries => 1, dead_letter_topic => 'gap-letters');
+BEGIN;
+SELECT receipt FROM minikafka.acquire('gap', 2) OFFSET 1 \gset
+ROLLBACK;
+BEGIN;
+SELECT minikafka.acknowledge('gap', :'receipt', 'fail');
+SELECT "offset" FROM minikafka.acquire('gap', 2, accept => true);
+COMMIT;
+SELECT "offset" FROM minikafka.acquire('gap', 2, accept => true);
+SELECT "offset" FROM minikafka.acquire('gap', 2, accept => true);
+
+-- An acquisition under a lock counts, also if the lock before it has expired and the
+-- transaction itself answers
+SELECT minikafka.create_share_group('again', '{gap}', backoff => '0');
+SELECT delivery_count FROM minikafka.acquire('again', lock_duration => '1 s');
+SET minikafka.clock_offset = '10 s';
+BEGIN;
+SELECT minikafka.acknowledge('again', receipt, 'fail') FROM minikafka.acquire('again', lock_duration => '1 s');
+COMMIT;
+SELECT state, deliveries FROM minikafka.share_delivery JOIN minikafka.consumer_group USING (group_no) WHERE group_id = 'again' ORDER BY number DESC LIMIT 1;
+RESET minikafka.clock_offset;
+
+-- A record that is handed out alone, as it was rolled back, and cannot be decoded,
+-- does not keep the call from others
+SELECT minikafka.create_topic('alone', 1);
+SELECT minikafka.send('alone', '\xff'::bytea, 'a'), minikafka.send('alone', 'b', 'b');
+SELECT minikafka.create_share_group('alone', '{alone}', backoff => '1 min');
+BEGIN;
+SELECT count(*) FROM minikafka.acquire('alone', 2);
+ROLLBACK;
+SELECT "offset", value FROM minikafka.acquire_text('alone', accept => true);
+
 -- Arguments, names and rights
 BEGIN;
 SELECT receipt FROM minikafka.acquire('of another') \gset
