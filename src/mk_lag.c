@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "utils/hsearch.h"
+#include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
@@ -16,6 +17,7 @@
 #include "mk_lag.h"
 #include "mk_log.h"
 #include "mk_progress.h"
+#include "mk_share_survey.h"
 #include "mk_topic.h"
 
 List *
@@ -106,17 +108,59 @@ mk_end_time(MkEnd *e, const MkTopic *topic, int64 position, TimestampTz *ts)
 	return e->found;
 }
 
+/* Sets the age of the first record from a position on. */
+static void
+mk_lag_set_time(MkEnd *e, const MkTopic *topic, int64 position, MkLag *result)
+{
+	TimestampTz ts;
+
+	result->time_lag = 0;
+	if (result->lag > 0 && mk_end_time(e, topic, position, &ts))
+		result->time_lag =
+			mk_clock_is_ahead(ts) ? -1 : Max(mk_clock_now() - ts, 0);
+}
+
+/* The same as mk_lag_get, of a share group. */
+static void
+mk_lag_get_share(const MkGroup *group, const MkTopic *topic, MkEnd *e,
+				 MkLag *result)
+{
+	MemoryContext context = AllocSetContextCreate(
+		CurrentMemoryContext, "minikafka survey", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	MkShareLag share;
+
+	mk_share_survey_lag(group, topic, e->partition, e->log_start, e->end,
+						&share);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	result->owner = NULL;
+	result->committed = share.start;
+	result->log_start = e->log_start;
+	result->end = e->end;
+	result->lag = share.ready + share.in_flight + share.waiting;
+	result->ready = share.ready;
+	result->in_flight = share.in_flight;
+	result->waiting = share.waiting;
+	result->lost = share.lost;
+	mk_lag_set_time(e, topic, share.oldest, result);
+}
+
 void
 mk_lag_get(const char *group_id, const MkGroup *group, const MkTopic *topic,
 		   int32 partition, MkEnds *ends, MkLag *result)
 {
 	MkEnd *e = mk_end_get(ends, topic, partition);
 	int64 position;
-	TimestampTz ts;
 	MkAssignment *a = group != NULL
 		? mk_membership_assignment(group, topic->topic_id, partition)
 		: NULL;
 
+	if (group != NULL && group->kind == MK_GROUP_SHARE)
+	{
+		mk_lag_get_share(group, topic, e, result);
+		return;
+	}
 	result->owner = a != NULL ? mk_membership_member_no(group, a->owner) : NULL;
 	result->committed =
 		mk_consumer_committed(group_id, group, topic, partition);
@@ -128,8 +172,5 @@ mk_lag_get(const char *group_id, const MkGroup *group, const MkTopic *topic,
 	result->lost = result->committed < 0
 		? -1
 		: Max(result->log_start - result->committed, 0);
-	result->time_lag = 0;
-	if (result->lag > 0 && mk_end_time(e, topic, position, &ts))
-		result->time_lag =
-			mk_clock_is_ahead(ts) ? -1 : Max(mk_clock_now() - ts, 0);
+	mk_lag_set_time(e, topic, position, result);
 }

@@ -24,6 +24,7 @@
 
 #include "mk_array.h"
 #include "mk_clock.h"
+#include "mk_due.h"
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_share_checkpoint.h"
@@ -222,6 +223,28 @@ mk_survey_log(MkSurvey *s)
 	return s->full ? mk_survey_count(s, s->next, s->end) : 0;
 }
 
+/* An MkDeliverySink that keeps the first one. */
+static bool
+mk_survey_keep(const MkDelivery *delivery, void *arg)
+{
+	MkDelivery *d = arg;
+
+	*d = *delivery;
+	if (d->error != NULL)
+		d->error = pstrdup(d->error);
+	return false;
+}
+
+/* The first offset about which there is a row; PG_INT64_MAX if there is none. */
+static int64
+mk_survey_first(const MkSurvey *s)
+{
+	MkDelivery d = {.offset = PG_INT64_MAX};
+
+	mk_delivery_scan(&s->key, 0, NULL, mk_survey_keep, &d);
+	return s->has_run ? Min(d.offset, s->run.first) : d.offset;
+}
+
 /*
  * Reads all.  *lost is the number of offsets below the log start that are not
  * done, *rest that of offsets from s->next on.
@@ -254,9 +277,12 @@ mk_survey_read(MkSurvey *s, const MkGroup *group, const MkTopic *topic,
 	mk_share_runs_begin(&s->runs, &s->key, c.high);
 	s->has_run = mk_share_runs_next(&s->runs, &s->run);
 	high = c.high;
-	/* without a checkpoint the group has begun at the log start of that time */
+	/*
+	 * Without a checkpoint the group has begun at the log start of that time, which
+	 * only its first rows tell.
+	 */
 	if (c.number == 0)
-		high = s->has_run ? Min(s->run.first, log_start) : log_start;
+		high = Min(mk_survey_first(s), log_start);
 	*lost += mk_survey_count(s, high, log_start);
 	s->next = Max(high, log_start);
 	*rest = mk_survey_log(s);
@@ -268,18 +294,6 @@ mk_survey_read(MkSurvey *s, const MkGroup *group, const MkTopic *topic,
 /* ---------------------------------------------------------------------------
  * Deliveries
  */
-
-/* An MkDeliverySink that keeps the first one. */
-static bool
-mk_survey_keep(const MkDelivery *delivery, void *arg)
-{
-	MkDelivery *d = arg;
-
-	*d = *delivery;
-	if (d->error != NULL)
-		d->error = pstrdup(d->error);
-	return false;
-}
 
 /*
  * The newest row about a record; with the number 0 if there is none.  To be called
@@ -327,6 +341,8 @@ mk_share_survey_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 					int64 log_start, int64 end, MkShareLag *lag)
 {
 	TimestampTz now = mk_clock_now();
+	TimestampTz next = DT_NOEND;
+	int64 due;
 	MkSurvey s;
 
 	memset(lag, 0, sizeof(*lag));
@@ -334,6 +350,12 @@ mk_share_survey_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 				   &lag->ready);
 	lag->start = s.start;
 	lag->oldest = s.n > 0 ? s.records[0].offset : s.next;
+	/* from there on the records are younger than the topic's delay */
+	due = mk_due_end(topic, partition,
+					 Max(lag->oldest, mk_log_start(topic, partition)),
+					 GetActiveSnapshot(), now, &next);
+	lag->waiting = Min(lag->ready, Max(end - Max(s.next, due), 0));
+	lag->ready -= lag->waiting;
 	for (int i = 0; i < s.n; i++)
 	{
 		const MkSurveyed *r = &s.records[i];
@@ -341,7 +363,7 @@ mk_share_survey_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 		const MkDelivery *d;
 
 		CHECK_FOR_INTERRUPTS();
-		if (r->behind)
+		if (r->behind || r->offset >= due)
 		{
 			lag->waiting++;
 			continue;
