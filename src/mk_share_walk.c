@@ -389,22 +389,13 @@ mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 	return h.taken ? MK_WALK_TAKEN : MK_WALK_BLOCKED;
 }
 
-/* Whether a record is held by the transaction, or done. */
-static bool
-mk_walk_is_answered(const MkWalk *w, MkHeldSlot *held, int64 offset)
-{
-	MkShareRun run;
-
-	return mk_share_held_record(held, offset) != NULL ||
-		mk_share_run_find(&w->key, offset, &run);
-}
-
 /* Hands out the records of a slot that are pending, as far as possible. */
 static void
 mk_walk_slot(MkWalk *w, MkShareSlot *s)
 {
 	MkHeldSlot *held = mk_share_held_find(w->memory, s->slot);
 	MkSharePending *p = s->head;
+	MkShareRun run;
 	MemoryContext old;
 
 	if (s->due > w->request->now)
@@ -424,7 +415,8 @@ mk_walk_slot(MkWalk *w, MkShareSlot *s)
 	else
 		for (; p != NULL && p->offset <= mk_share_held_last_offset(held);
 			 p = p->next)
-			if (held->gap && !mk_walk_is_answered(w, held, p->offset))
+			if (held->gap && mk_share_held_record(held, p->offset) == NULL &&
+				!mk_share_run_find(&w->key, p->offset, &run))
 				return;
 
 	old = MemoryContextSwitchTo(w->record_context);
