@@ -8,7 +8,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # Assignors, the group protocol, committed offsets; idempotent producers,
-# transactions; the log, compaction.
+# transactions; the log, compaction.  Then share groups, with cases of SQS (Q), of
+# Redis streams (X), and of libraries that process keys side by side (W).
 cases="
 A01 A02 A04 A05 A07 A08 A10 A11 A12 A13 A14 A16 A17 A19 A20 A22 A23 A25 A26 A28
 A29 A31 A32
@@ -21,11 +22,15 @@ T31 T32 T34
 L01 L02 L04 L05 L07 L08 L10 L11 L13 L14 L16 L17 L19 L20 L22 L23 L25 L26 L28 L29
 L31 L32 L34 L35 L37 L38 L40 L41
 C01 C02 C04 C05 C06 C07 C08 C10 C11 C13 C14 C16 C17 C19 C20
+S01 S02 S04 S05 S07 S08 S10 S11 S13 S14 S16 S17 S19 S20 S22 S23 S25 S26 S28 S29
+Q01 Q02 Q04 Q05 Q07 Q08 Q10 Q11 Q13 Q14 Q16
+X01 X02 X04 X05 X07 X08 X10 X11 X13 X14 X16 X17
+W01 W02 W04 W05 W07 W08 W10
 "
 
 tested=$(grep -rhE 'Kafka cases? ' test/unit test/sql test/specs test/pgtap test/t |
-    grep -oE '\b[AGOITLC][0-9]{2}\b' | sort -u)
-untested=$(sed -n 's/^| \([AGOITLC][0-9][0-9]\) |.*/\1/p' test/kafka-cases.md | sort -u)
+    grep -oE '\b[AGOITLCSQXW][0-9]{2}\b' | sort -u)
+untested=$(sed -n 's/^| \([AGOITLCSQXW][0-9][0-9]\) |.*/\1/p' test/kafka-cases.md | sort -u)
 
 status=0
 fail() {

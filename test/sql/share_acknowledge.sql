@@ -99,7 +99,7 @@ SELECT minikafka.acknowledge('order', receipt) FROM held WHERE "offset" = 3;
 ROLLBACK TO a;
 SELECT minikafka.acknowledge('order', receipt) FROM held WHERE "offset" = 0;
 SELECT minikafka.acknowledge('order', receipt) FROM held WHERE "offset" = 3;
--- answering twice; Kafka case S08
+-- answering twice; Kafka cases S08, X05
 SAVEPOINT a;
 SELECT minikafka.acknowledge('order', receipt, 'fail') FROM held WHERE "offset" = 3;
 ROLLBACK TO a;

@@ -25,7 +25,7 @@ FROM minikafka.acquire('g');
 SELECT topic, partition, "offset", ts <= now() AS ts, key, value, headers, delivery_count, receipt ~ '^\d+\.0\.\d+\.0\.1\.t0$' AS receipt, fencing_token
 FROM minikafka.acquire_text('g');
 SELECT topic, partition, "offset", key, value, delivery_count FROM minikafka.acquire_text('g', 2);
--- Kafka case S04: what is held is not handed out again
+-- Kafka cases S04, X01: what is held is not handed out again
 SELECT pg_temp.acquire('g');
 SELECT pg_temp.acquire('g');
 ROLLBACK;
@@ -202,7 +202,7 @@ SELECT minikafka.append('work', 0, 'k1', 'v14');
 SELECT count(*) FROM minikafka.acquire('levels', 100, max_wait => '1 h', accept => true);
 COMMIT;
 SELECT pg_temp.acquire('levels', 100, true);
--- nothing to hand out: an empty result after max_wait
+-- nothing to hand out: an empty result after max_wait; Kafka case Q07
 SELECT count(*) FROM minikafka.acquire('levels', 100, max_wait => '10 ms');
 
 -- Records that cannot be decoded have failed with that error; the call goes on
@@ -271,7 +271,7 @@ BEGIN;
 SELECT "offset" FROM minikafka.acquire('passing', 1, accept => true);
 PREPARE TRANSACTION 'share';
 
--- Arguments, names and rights
+-- Arguments, names and rights; Kafka case X13
 SELECT minikafka.acquire('nobody');
 SELECT minikafka.acquire(NULL);
 SELECT minikafka.acquire('');

@@ -36,7 +36,7 @@ SELECT minikafka.add_partitions('shared', 3);
 RESET client_min_messages;
 SELECT * FROM pg_temp.stands('latest');
 
--- a name is taken once
+-- a name is taken once; Kafka case X14
 SELECT minikafka.create_share_group('workers', '{shared}');
 BEGIN;
 SELECT minikafka.create_share_group('twice', '{shared}');

@@ -167,6 +167,7 @@ COMMIT;
 SELECT minikafka.acknowledge('mixed', :'old');
 SELECT "offset", delivery, token FROM pg_temp.acquire('mixed');
 RESET minikafka.clock_offset;
+-- Kafka case Q04
 -- released: the receipt fits no more; the acquisition after it has another token
 SELECT minikafka.create_share_group('release', '{work}');
 SELECT receipt AS old FROM pg_temp.acquire('release') \gset
@@ -190,7 +191,7 @@ SET minikafka.clock_offset = '31 s';
 SELECT "offset" FROM pg_temp.acquire('going');
 RESET minikafka.clock_offset;
 
--- Arguments
+-- Arguments; Kafka case Q01
 SELECT minikafka.create_share_group('arguments', '{work}');
 BEGIN;
 SELECT receipt FROM minikafka.acquire('arguments') \gset
