@@ -232,7 +232,8 @@ SKIP:
 }
 
 # ---------------------------------------------------------------------------
-# Urgent and normal topics; retry tiers; a queue; a group that is stuck
+# Urgent and normal topics; retry tiers; jobs for later; a queue; a group that is
+# stuck
 
 $said = run_files('postgres', 'urgent.sql');
 like($said, qr/^urgent\|19\|19\nnormal\|1\|1\n/m,
@@ -262,6 +263,13 @@ is( value(q{SELECT min("left") >= interval '500 ms' FROM (
 			UNION ALL SELECT ts, value FROM minikafka_topics."orders-retry-10m") r) d}),
 	't', 'and not before its time');
 is(value('SELECT sum(records) FROM retrying'), 0, 'no record is in a tier');
+
+$said = run_files('postgres', 'delayed.sql');
+like($said, qr/^\d+\|reminders\|bob\|t\n\d+\|reminders\|eve\|f\n\D+^t\n/m,
+	'jobs for later, of which one is cancelled');
+like($said, qr/^bob\|accepted\n.*^f\n\z/ms,
+	'a worker gets the other one in time; then it is too late to cancel it');
+is( value(q{SELECT count(*) FROM minikafka.scheduled}), 0, 'nothing is to come');
 
 $said = run_files('postgres', 'queue.sql');
 like($said, qr/^0\|1878\|1878\|\d\n1\|0\|3122\|\d\n/m,
