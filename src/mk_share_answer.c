@@ -257,9 +257,9 @@ mk_answer_has_topic(const MkGroup *group, const MkTopic *topic)
 }
 
 /*
- * The topic of a receipt, which must be one of the group in its present era.  Who
- * answers needs the right to read it: anybody can write a receipt, and a rejected
- * record is copied to the dead-letter topic.
+ * The topic of a receipt, which is to be of the present era.  Who answers needs the
+ * right to read it: anybody can write a receipt, and a rejected record is copied to
+ * the dead-letter topic.
  */
 static MkTopic *
 mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
@@ -272,8 +272,6 @@ mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 	topic = mk_catalog_topic_by_id(receipt->key.topic_id);
 	if (topic == NULL || receipt->key.partition >= topic->npartitions)
 		mk_answer_invalid(group, receipt, "The topic does not exist any more.");
-	if (!mk_answer_has_topic(group, topic))
-		mk_answer_invalid(group, receipt, "The topic is not one of the group.");
 	mk_topic_check_readable(topic);
 	(void) mk_share_checkpoint_peek(group->group_no, topic->topic_id,
 									receipt->key.partition, NULL, &newest);
@@ -351,6 +349,9 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 	const char *wrong = NULL;
 
 	(void) mk_delivery_get(&receipt->key, receipt->offset, &d);
+	/* a record that was delivered before may still be answered */
+	if (d.number == 0 && !mk_answer_has_topic(group, topic))
+		mk_answer_invalid(group, receipt, "The topic is not one of the group.");
 	if (!mk_answer_fits(receipt, &d))
 		mk_answer_invalid(group, receipt,
 						  "The record was delivered or answered since.");
