@@ -110,6 +110,59 @@ mk_answer_is_letter_error(int sqlstate)
 }
 
 /*
+ * Pauses the group when the transaction commits, for this reason.  The record is
+ * tried again when the group goes on.
+ */
+static const char *
+mk_answer_pause(const MkGroup *group, MkHeldRecord *record, int32 count,
+				const char *error, const char *why)
+{
+	const MkGroupChange change = {.kind = MK_CHANGE_PAUSE, .name = why};
+	const MkShareAnswer answer = {.outcome = MK_OUTCOME_FAIL,
+								  .until = DT_NOBEGIN,
+								  .count = count,
+								  .error = mk_answer_copy(error)};
+
+	mk_group_use_defer(group->group_id, &change);
+	mk_share_held_answer(record, &answer);
+	return "paused";
+}
+
+/* How many records the topic has got within the last hour. */
+static int64
+mk_answer_recent(const MkTopic *topic)
+{
+	TimestampTz hour_ago = mk_clock_now() - USECS_PER_HOUR;
+	int64 recent = 0;
+
+	for (int32 i = 0; i < topic->npartitions; i++)
+	{
+		int64 end = mk_log_end(topic, i);
+
+		recent += end - mk_log_since(topic, i, hour_ago, end);
+	}
+	return recent;
+}
+
+/*
+ * Whether the dead-letter topic has got as many as it may within an hour: those
+ * that are committed, and those that this transaction sends.
+ */
+static bool
+mk_answer_is_limit_reached(const MkGroup *group)
+{
+	int32 limit = group->share->dead_letter_limit;
+	const MkTopic *topic;
+
+	if (limit < 0)
+		return false;
+	topic = mk_catalog_topic_by_id(group->share->dead_letter_topic_id);
+	return topic != NULL &&
+		mk_answer_recent(topic) + mk_share_held_letters(group->group_no) >=
+		limit;
+}
+
+/*
  * Sends a dead letter and is done with the record.  If that cannot be, the record
  * is tried again.
  */
@@ -129,8 +182,13 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 									.error = error},
 						 .group = group};
 	MkShareAnswer answer = {.outcome = MK_OUTCOME_DONE, .count = count};
-	ErrorData *failed =
-		mk_try(mk_answer_send_letter, &call, mk_answer_is_letter_error);
+	ErrorData *failed;
+
+	if (mk_answer_is_limit_reached(group))
+		return mk_answer_pause(group, record, count, error,
+							   "the dead-letter topic has got as many records "
+							   "within an hour as dead_letter_limit allows");
+	failed = mk_try(mk_answer_send_letter, &call, mk_answer_is_letter_error);
 
 	/* rolling back what has failed has ended the call in the eyes of this */
 	mk_share_held_set_calling(true);
@@ -139,6 +197,7 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 
 	if (failed == NULL)
 	{
+		answer.letter = true;
 		mk_share_held_answer(record, &answer);
 		return "dead_letter";
 	}
@@ -186,7 +245,10 @@ mk_share_answer_fail(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 	if (exhausted == MK_EXHAUSTED_DEFAULT)
 		exhausted = share->dead_letter_topic_id != 0 ? MK_EXHAUSTED_DEAD_LETTER
 													 : MK_EXHAUSTED_BLOCK;
-	if (exhausted == MK_EXHAUSTED_BLOCK || exhausted == MK_EXHAUSTED_PAUSE)
+	if (exhausted == MK_EXHAUSTED_PAUSE)
+		return mk_answer_pause(group, record, answer.count, error,
+							   "a record has failed in its last delivery");
+	if (exhausted == MK_EXHAUSTED_BLOCK)
 	{
 		answer.outcome = MK_OUTCOME_BLOCK;
 		mk_share_held_answer(record, &answer);

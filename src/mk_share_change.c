@@ -41,8 +41,7 @@ mk_share_change_check(const MkGroup *g)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"max_backoff\" must not be less than \"backoff\"")));
 	if (s->dead_letter_topic_id == 0 &&
-		(s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER ||
-		 s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER_KEY))
+		s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),

@@ -258,6 +258,18 @@ mk_share_held_before(const MkHeldRecord *record)
 	return record->before >= 0 ? &mk_held.records[record->before] : NULL;
 }
 
+int64
+mk_share_held_letters(int32 group_no)
+{
+	int64 letters = 0;
+
+	for (int i = 0; i < mk_held.nrecords; i++)
+		if (mk_held.records[i].answer.letter &&
+			mk_held.slots[mk_held.records[i].slot].key.group_no == group_no)
+			letters++;
+	return letters;
+}
+
 /* Sets an answer, so that the savepoint can restore the former one. */
 static void
 mk_held_set_answer(MkHeldRecord *r, const MkShareAnswer *answer)

@@ -27,6 +27,7 @@ typedef struct MkShareAnswer
 	TimestampTz until; /* DT_NOBEGIN: at once */
 	int32 count; /* of deliveries, from now on */
 	bool renewed; /* the acquisition is the one that the record had */
+	bool letter; /* a dead letter is sent */
 	char *error; /* NULL: none; in mk_xact_context() */
 } MkShareAnswer;
 
@@ -65,6 +66,9 @@ extern void mk_share_held_init(void);
  * the records; or that none is any more.
  */
 extern void mk_share_held_set_calling(bool calling);
+
+/* How many dead letters of a group the transaction sends. */
+extern int64 mk_share_held_letters(int32 group_no);
 
 /* Whether the transaction holds no record. */
 extern bool mk_share_held_is_empty(void);

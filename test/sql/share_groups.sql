@@ -149,11 +149,10 @@ SELECT minikafka.set_group_option('workers', 'paused', 'perhaps');
 SELECT minikafka.set_group_option('workers', 'on_exhausted', 'forget');
 -- a dead-letter topic and what needs it
 SELECT minikafka.set_group_option('workers', 'on_exhausted', 'dead_letter');
-SELECT minikafka.set_group_option('workers', 'on_exhausted', 'dead_letter_key');
 SELECT minikafka.set_group_option('workers', 'dead_letter_topic', 'shared');
 SELECT minikafka.set_group_option('workers', 'dead_letter_topic', 'shared.dead');
 SELECT on_exhausted FROM minikafka.share_groups WHERE group_id = 'workers';
-SELECT minikafka.set_group_option('workers', 'on_exhausted', 'dead_letter_key');
+SELECT minikafka.set_group_option('workers', 'on_exhausted', 'dead_letter');
 SELECT minikafka.set_group_option('workers', 'dead_letter_topic', NULL);
 SELECT minikafka.set_group_option('workers', 'topics', '{shared.dead}');
 -- a script in one transaction: each call sees what the former ones ask for
