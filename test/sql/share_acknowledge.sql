@@ -414,8 +414,8 @@ SELECT minikafka.acknowledge('of another', receipt, 'fail', repeat('ü', 5000)) 
 COMMIT;
 SELECT length(error), octet_length(error) FROM minikafka.share_delivery JOIN minikafka.consumer_group USING (group_no) WHERE group_id = 'of another' ORDER BY at DESC LIMIT 1;
 
-SELECT minikafka.delete_group(group_id) FROM minikafka.groups;
-SELECT minikafka.drop_topic(topic) FROM minikafka.topics;
+SELECT count(minikafka.delete_group(group_id)) > 0 AS deleted FROM minikafka.groups;
+SELECT count(minikafka.drop_topic(topic)) > 0 AS dropped FROM minikafka.topics;
 REVOKE USAGE ON SCHEMA minikafka FROM regress_worker;
 DROP ROLE regress_worker;
 DROP TABLE unique_value;

@@ -308,8 +308,8 @@ SELECT minikafka.create_topic('empty', 1), minikafka.create_share_group('empty',
 SELECT minikafka.acquire('empty');
 
 SELECT minikafka.leave_group('members', 'm');
-SELECT minikafka.delete_group(group_id) FROM minikafka.groups;
-SELECT minikafka.drop_topic(topic) FROM minikafka.topics;
+SELECT count(minikafka.delete_group(group_id)) > 0 AS deleted FROM minikafka.groups;
+SELECT count(minikafka.drop_topic(topic)) > 0 AS dropped FROM minikafka.topics;
 REVOKE USAGE ON SCHEMA minikafka FROM regress_worker;
 DROP ROLE regress_worker;
 DROP TABLE worked, price, bill;

@@ -219,5 +219,5 @@ BEGIN;
 SELECT "offset" FROM pg_temp.acquire('arguments');
 PREPARE TRANSACTION 'lock';
 
-SELECT minikafka.delete_group(group_id) FROM minikafka.groups;
-SELECT minikafka.drop_topic(topic) FROM minikafka.topics;
+SELECT count(minikafka.delete_group(group_id)) > 0 AS deleted FROM minikafka.groups;
+SELECT count(minikafka.drop_topic(topic)) > 0 AS dropped FROM minikafka.topics;
