@@ -660,7 +660,9 @@ mk_share_walk_checkpoint(MkGroup *group, MkTopic *topic, int32 partition)
 	mk_walk_log(&w);
 	(void) mk_share_checkpoint_peek(group->group_no, topic->topic_id, partition,
 									NULL, &newest);
-	if (mk_share_memory_start(w.memory) > newest.start)
+	/* a log that has lost records is for mk_stale.c first */
+	if (mk_share_memory_start(w.memory) > newest.start &&
+		w.memory->high <= mk_log_end(topic, partition))
 		mk_share_checkpoint_make(w.memory);
 }
 
