@@ -91,7 +91,7 @@ typedef struct MkTopic
 	int64 retention_bytes; /* or MK_UNLIMITED */
 	int64 delete_retention; /* of tombstones */
 	int64 min_compaction_lag; /* -1 if it is not set */
-	int64 delivery_delay; /* 0: none; see mk_log_due */
+	int64 delivery_delay; /* 0: none; see mk_due.h */
 	bool keep_unread; /* this and the next: see mk_retain.c */
 	bool delete_read;
 

@@ -94,7 +94,6 @@ mk_share_memory_begin(MkShareMemory *m, int64 high)
 	m->own = InvalidTransactionId;
 	m->high = high;
 	m->start = 0;
-	m->valid = true;
 }
 
 /*

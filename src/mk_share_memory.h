@@ -81,7 +81,10 @@ mk_share_memory_get(int32 group_no, int32 topic_id, int32 partition, bool make);
 /* Forgets everything if that is much.  No result of the above is in use. */
 extern void mk_share_memory_trim(void);
 
-/* Empties a memory, which is valid from now on: nothing is pending. */
+/*
+ * Empties a memory: nothing is pending.  The caller adds what is, and sets "valid"
+ * when that is all of it.
+ */
 extern void mk_share_memory_begin(MkShareMemory *m, int64 high);
 
 /* Whether the snapshot was taken before the newest one that was used. */

@@ -122,6 +122,8 @@ mk_walk_load(MkWalk *w)
 			continue;
 		mk_share_memory_add(m, mk_share_memory_slot(m, slot, true), offset);
 	}
+	/* not if an error has left out some of them: they would count as done */
+	m->valid = true;
 }
 
 /*
@@ -492,13 +494,13 @@ mk_walk_take(const MkLogRecord *record, void *arg)
 		m->high = offset;
 		if (!unseen && w->run.last - offset >= MK_LONG_RUN)
 			return false;
-		m->high = offset + 1;
 		if (unseen)
 		{
 			number = mk_share_slot(w->request->group, record);
 			mk_share_memory_set_unseen(m, mk_share_memory_slot(m, number, true),
 									   w->run.xid);
 		}
+		m->high = offset + 1;
 		return true;
 	}
 	number = mk_share_slot(w->request->group, record);
