@@ -121,6 +121,13 @@ mk_share_held_find(MkShareMemory *m, uint32 slot)
 	return entry != NULL ? &mk_held.slots[entry->number] : NULL;
 }
 
+bool
+mk_share_held_by_any(const MkShareMemory *m, uint32 slot)
+{
+	return mk_lock_share_slot_is_held(m->key.group_no, m->key.topic_id,
+									  m->key.partition, slot);
+}
+
 MkHeldSlot *
 mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 				   bool *full)
@@ -183,13 +190,14 @@ bool
 mk_share_held_is_closed(const MkHeldSlot *s)
 {
 	/* an answer that closes the slot has released all that come after it */
-	return s->last >= 0 && mk_answer_closes(&mk_held.records[s->last].answer);
+	return s != NULL && s->last >= 0 &&
+		mk_answer_closes(&mk_held.records[s->last].answer);
 }
 
 int64
 mk_share_held_last_offset(const MkHeldSlot *s)
 {
-	return s->last >= 0 ? mk_held.records[s->last].offset : -1;
+	return s != NULL && s->last >= 0 ? mk_held.records[s->last].offset : -1;
 }
 
 /* ---------------------------------------------------------------------------

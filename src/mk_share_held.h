@@ -76,6 +76,9 @@ extern bool mk_share_held_is_empty(void);
 /* The slot, NULL if the transaction does not hold it. */
 extern MkHeldSlot *mk_share_held_find(MkShareMemory *m, uint32 slot);
 
+/* Whether a session, perhaps this one, has the slot. */
+extern bool mk_share_held_by_any(const MkShareMemory *m, uint32 slot);
+
 /*
  * Locks a slot that the transaction does not hold yet.  NULL if another session has
  * it, or if the transaction holds as many as it may; *full tells which.
@@ -86,10 +89,10 @@ extern MkHeldSlot *mk_share_held_lock(const MkGroup *group, MkShareMemory *m,
 /* Releases the slot that was locked last, which has no record. */
 extern void mk_share_held_unlock(MkHeldSlot *s);
 
-/* Whether the slot has a record that holds up later ones. */
+/* Whether the slot has a record that holds up later ones; NULL has none. */
 extern bool mk_share_held_is_closed(const MkHeldSlot *s);
 
-/* The highest offset of the slot's records, -1 if there is none. */
+/* The highest offset of the slot's records, -1 if there is none; NULL has none. */
 extern int64 mk_share_held_last_offset(const MkHeldSlot *s);
 
 /*

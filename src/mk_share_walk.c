@@ -167,10 +167,8 @@ mk_walk_begin(MkWalk *w)
 		mk_walk_load(w);
 	m->xmax = snapshot->xmax;
 	m->xcnt = snapshot->xcnt;
-	w->key.group_no = m->key.group_no;
-	w->key.topic_id = m->key.topic_id;
-	w->key.partition = m->key.partition;
-	w->key.era = m->era;
+	w->key = (MkShareKey){m->key.group_no, m->key.topic_id, m->key.partition,
+						  m->era};
 	dlist_foreach_modify (iter, &m->unseen)
 	{
 		MkShareSlot *s = dlist_container(MkShareSlot, unseen_node, iter.cur);
@@ -349,7 +347,7 @@ mk_walk_is_gone(const MkWalk *w, const MkDelivery *d)
 	return !mk_log_get(w->topic, w->partition, d->offset, mk_walk_note, NULL);
 }
 
-/* A record of a slot that the transaction has locked. */
+/* A record of a slot that the transaction has locked; a probe has not. */
 static MkWalkResult
 mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 {
@@ -405,7 +403,10 @@ mk_walk_slot(MkWalk *w, MkShareSlot *s)
 		w->request->due = Min(w->request->due, s->due);
 		return;
 	}
-	if (held == NULL)
+	/* a lock would keep workers from it, and its release would wake one */
+	if (w->request->probe && mk_share_held_by_any(w->memory, s->slot))
+		return;
+	if (held == NULL && !w->request->probe)
 	{
 		if (w->no_slots)
 			return;
@@ -414,12 +415,11 @@ mk_walk_slot(MkWalk *w, MkShareSlot *s)
 		if (held == NULL)
 			return;
 	}
-	else
-		for (; p != NULL && p->offset <= mk_share_held_last_offset(held);
-			 p = p->next)
-			if (held->gap && mk_share_held_record(held, p->offset) == NULL &&
-				!mk_share_run_find(&w->key, p->offset, &run))
-				return;
+	for (; p != NULL && p->offset <= mk_share_held_last_offset(held);
+		 p = p->next)
+		if (held->gap && mk_share_held_record(held, p->offset) == NULL &&
+			!mk_share_run_find(&w->key, p->offset, &run))
+			return;
 
 	old = MemoryContextSwitchTo(w->record_context);
 	while (p != NULL && !w->request->full && !mk_share_held_is_closed(held))
@@ -437,7 +437,7 @@ mk_walk_slot(MkWalk *w, MkShareSlot *s)
 		p = next;
 	}
 	MemoryContextSwitchTo(old);
-	if (held->last < 0)
+	if (held != NULL && held->last < 0)
 		mk_share_held_unlock(held);
 }
 
