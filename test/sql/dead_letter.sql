@@ -51,7 +51,15 @@ ROLLBACK;
 SELECT minikafka.dead_letter('workers', 'work', 2, -1, 'work.dead', 'x');
 \echo :LAST_ERROR_SQLSTATE
 
--- Size: the error is cut, at a whole character; nothing else
+-- Size: the error is cut, at a whole character; nothing else.  The exact size depends
+-- on how many digits the time of the record has
+CREATE FUNCTION pg_temp.fails(call text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE call;
+	RETURN 'no error';
+EXCEPTION WHEN program_limit_exceeded THEN
+	RETURN regexp_replace(SQLERRM, '\d+', 'N');
+END $$;
 SELECT minikafka.create_topic('work.small', 1, max_message_bytes => 400);
 SELECT minikafka.send('work', repeat('v', 100), 'k', partition => 0);
 SELECT minikafka.dead_letter('workers', 'work', 0, 0, 'work.small', repeat('x' || chr(233), 100));
@@ -59,13 +67,12 @@ SELECT length(value), octet_length(headers->>'__dlq.errors.message') > 20 AS "so
 	headers->>'__dlq.errors.message' = left(repeat('x' || chr(233), 100), length(headers->>'__dlq.errors.message')) AS whole
 FROM minikafka_topics."work.small";
 SELECT minikafka.set_topic_option('work.small', 'max_message_bytes', '200');
-SELECT minikafka.dead_letter('workers', 'work', 0, 0, 'work.small', 'SECRET');
-\echo :LAST_ERROR_SQLSTATE
+SELECT pg_temp.fails($$SELECT minikafka.dead_letter('workers', 'work', 0, 0, 'work.small', 'SECRET')$$);
 SELECT minikafka.dead_letter('workers', 'work', 0, 0, 'work.dead', repeat('x', 3000000));
-SELECT octet_length(headers->>'__dlq.errors.message') FROM minikafka_topics."work.dead" WHERE partition = 0 AND value LIKE 'vvv%';
+SELECT round(octet_length(headers->>'__dlq.errors.message'), -2) AS bytes FROM minikafka_topics."work.dead" WHERE partition = 0 AND value LIKE 'vvv%';
 SELECT minikafka.set_topic_option('work.dead', 'max_message_bytes', '2000000');
 SELECT minikafka.dead_letter('workers', 'work', 0, 0, 'work.dead', repeat('x', 3000000));
-SELECT octet_length(headers->>'__dlq.errors.message') FROM minikafka_topics."work.dead" WHERE partition = 0 AND value LIKE 'vvv%';
+SELECT round(octet_length(headers->>'__dlq.errors.message'), -2) AS bytes FROM minikafka_topics."work.dead" WHERE partition = 0 AND value LIKE 'vvv%';
 
 -- The contract of the dead-letter topic holds
 SELECT minikafka.create_topic('work.compact', 1, cleanup_policy => 'compact');
@@ -98,8 +105,7 @@ SELECT minikafka.delete_group('sharing');
 -- a plain consumer's first transaction makes the group
 BEGIN;
 SELECT minikafka.commit_offset('plain', 'work', 0, 1);
-SELECT minikafka.dead_letter('plain', 'work', 0, 0, 'work.small', 'x');
-\echo :LAST_ERROR_SQLSTATE
+SELECT pg_temp.fails($$SELECT minikafka.dead_letter('plain', 'work', 0, 0, 'work.small', 'x')$$);
 ROLLBACK;
 BEGIN;
 SELECT minikafka.commit_offset('plain', 'work', 0, 1);
