@@ -152,7 +152,8 @@ mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 	s->key.partition = m->key.partition;
 	s->key.era = m->era;
 	s->use = NULL;
-	s->version = group->version;
+	/* with a snapshot from before a reset, the era is a former one */
+	s->version = m->era == group->share->epoch ? group->version : -1;
 	s->ordering_epoch = group->share->ordering_epoch;
 	s->nesting = GetCurrentTransactionNestLevel();
 	s->last = -1;
@@ -486,10 +487,19 @@ mk_held_check_slot(const MkHeldSlot *s)
 					   "acquired.");
 }
 
+/* Whether the check of one slot is that of the other, too. */
+static bool
+mk_held_is_checked_with(const MkHeldSlot *s, const MkHeldSlot *other)
+{
+	return s->memory == other->memory && s->version == other->version &&
+		s->key.era == other->key.era &&
+		s->ordering_epoch == other->ordering_epoch;
+}
+
 static void
 mk_held_lock(void)
 {
-	int32 checked = 0;
+	const MkHeldSlot *checked = NULL;
 
 	for (int i = 0; i < mk_held.nslots; i++)
 	{
@@ -497,10 +507,12 @@ mk_held_lock(void)
 
 		if (s->last < 0)
 			continue;
-		if (s->key.topic_id != checked)
+		if (checked != NULL && mk_held_is_checked_with(s, checked))
+			continue;
+		if (checked == NULL || s->key.topic_id != checked->key.topic_id)
 			mk_held_check_topic(s);
-		checked = s->key.topic_id;
 		mk_held_check_slot(s);
+		checked = s;
 	}
 }
 

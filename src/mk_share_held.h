@@ -38,7 +38,8 @@ typedef struct MkHeldSlot
 	uint32 slot;
 	MkShareKey key;
 	MkGroupUse *use; /* NULL until it has a record */
-	int64 version; /* of the group, when the slot was locked */
+	/* of the group, when the slot was locked; -1: the era may be a former one */
+	int64 version;
 	int32 ordering_epoch;
 	int nesting; /* of the subtransaction that has the lock */
 	int last; /* number of its last record, -1: none */
