@@ -12,6 +12,7 @@
 
 #include "mk_api.h"
 #include "mk_group.h"
+#include "mk_share_parked.h"
 #include "mk_share_receipt.h"
 #include "mk_share_survey.h"
 #include "mk_topic.h"
@@ -85,6 +86,62 @@ mk_delivered_row(const MkShareKey *key, const MkDelivery *d, int pid, void *arg)
 						 nulls);
 }
 
+/* An MkParkedSink that adds a row to the result */
+static void
+mk_delivered_parked(const MkParked *first, int64 letters, void *arg)
+{
+	MkDeliveredCall *call = arg;
+	const MkShareReceipt receipt = {.key = first->key,
+									.offset = first->offset,
+									.kind = MK_RECEIPT_PARKED,
+									.number = first->slot};
+	const MkTopic *topic = mk_catalog_topic_by_id(first->letter_topic_id);
+	char text[MK_RECEIPT_SIZE];
+	Datum values[MK_DELIVERED_COLUMNS] = {0};
+	bool nulls[MK_DELIVERED_COLUMNS] = {0};
+
+	mk_share_receipt_format(&receipt, text);
+	values[MK_DELIVERED_TOPIC] =
+		CStringGetTextDatum(NameStr(call->topic->name));
+	values[MK_DELIVERED_PARTITION] = Int32GetDatum(first->key.partition);
+	values[MK_DELIVERED_OFFSET] = Int64GetDatum(first->offset);
+	values[MK_DELIVERED_STATE] = CStringGetTextDatum("parked");
+	values[MK_DELIVERED_COUNT] = Int32GetDatum(first->deliveries);
+	nulls[MK_DELIVERED_LOCKED_UNTIL] = true;
+	nulls[MK_DELIVERED_WAITING_UNTIL] = true;
+	nulls[MK_DELIVERED_ERROR] = !call->all || topic == NULL;
+	if (!nulls[MK_DELIVERED_ERROR])
+		values[MK_DELIVERED_ERROR] = CStringGetTextDatum(
+			psprintf("dead letters of its key: " INT64_FORMAT
+					 ", the first at offset " INT64_FORMAT
+					 " of partition %d of topic \"%s\"",
+					 letters, first->letter_offset, first->letter_partition,
+					 NameStr(topic->name)));
+	nulls[MK_DELIVERED_RECEIPT] = !call->all;
+	values[MK_DELIVERED_RECEIPT] = CStringGetTextDatum(text);
+	nulls[MK_DELIVERED_PID] = true;
+	values[MK_DELIVERED_CHANGED_AT] = TimestampTzGetDatum(first->at);
+	tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc, values,
+						 nulls);
+}
+
+/* Adds the parked keys of a partition. */
+static void
+mk_delivered_parked_keys(MkDeliveredCall *call, int32 partition)
+{
+	MkShareKey key = {.group_no = call->group->group_no,
+					  .topic_id = call->topic->topic_id,
+					  .partition = partition};
+	MkShareCheckpoint newest;
+
+	if (!mk_share_parks(call->group))
+		return;
+	(void) mk_share_checkpoint_peek(key.group_no, key.topic_id, partition, NULL,
+									&newest);
+	key.era = newest.era;
+	mk_share_parked_list(&key, mk_delivered_parked, call);
+}
+
 /* Adds the rows of a topic; under mk_try(), for the topic may be broken. */
 static void
 mk_delivered_topic(void *arg)
@@ -98,6 +155,7 @@ mk_delivered_topic(void *arg)
 		CHECK_FOR_INTERRUPTS();
 		mk_share_survey_deliveries(call->group, call->topic, i,
 								   mk_delivered_row, call);
+		mk_delivered_parked_keys(call, i);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(call->context);
 	}

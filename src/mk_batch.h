@@ -1,6 +1,9 @@
 /*
  * mk_batch.h
  *		Records that bear sequences.
+ *
+ * They are a producer's; or those whose offsets somebody is told, and a sequence is
+ * whatever names such a record then.
  */
 #ifndef MK_BATCH_H
 #define MK_BATCH_H
@@ -8,8 +11,8 @@
 #include "mk_record.h"
 
 /*
- * Records that bear sequences, which grow by one: of one producer to one
- * partition.  It must be in mk_xact_context(), and begin with index -1.
+ * Records to one partition that bear sequences: of one producer, where they grow by
+ * one; or see above.  It must be in mk_xact_context(), and begin with index -1.
  *
  * While the transaction commits, a deferred action's "lock" may find that some
  * of them are repeats.  It then sets "repeated", how many, and "through", the

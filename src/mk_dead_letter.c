@@ -160,6 +160,9 @@ mk_dead_letter_send(const MkDeadLetter *letter, MkTopic *target, Oid role)
 	MkLogRecord record;
 	MkRecord copy = {.key_isnull = true, .value_isnull = true};
 	bool found;
+	int32 partition = letter->partition % target->npartitions;
+	MkSequencedBatch *batch = NULL;
+	int64 sequence = 0;
 
 	mk_topic_check_allows(target, role, ACL_INSERT);
 	if (target->topic_id == letter->source->topic_id)
@@ -175,6 +178,8 @@ mk_dead_letter_send(const MkDeadLetter *letter, MkTopic *target, Oid role)
 		copy = record.record;
 	mk_dead_letter_set_headers(letter, found ? &record : NULL, target, &copy);
 	mk_topic_check_record(target, &copy);
-	mk_send_record(target, letter->partition % target->npartitions, &copy, NULL,
-				   0);
+	if (found && letter->parking != NULL)
+		batch = mk_share_parked_leave(letter->parking, &record, target,
+									  partition, &sequence);
+	mk_send_record(target, partition, &copy, batch, sequence);
 }

@@ -6,6 +6,7 @@
 #define MK_DEAD_LETTER_H
 
 #include "mk_catalog.h"
+#include "mk_share_parked.h"
 
 /*
  * The headers of a dead letter, as Kafka's share groups write them, and two more:
@@ -30,6 +31,7 @@ typedef struct MkDeadLetter
 	int64 offset;
 	int32 delivery_count; /* 0: not known */
 	const char *error; /* text of the database; NULL: not told */
+	const MkParking *parking; /* NULL: its key is not parked */
 } MkDeadLetter;
 
 /*

@@ -33,6 +33,7 @@ typedef enum MkExhausted
 {
 	MK_EXHAUSTED_DEFAULT, /* a dead letter if there is a topic; else block */
 	MK_EXHAUSTED_DEAD_LETTER,
+	MK_EXHAUSTED_DEAD_LETTER_KEY, /* and later ones of its key follow it */
 	MK_EXHAUSTED_BLOCK, /* it waits for a person */
 	MK_EXHAUSTED_PAUSE /* the group does */
 } MkExhausted;

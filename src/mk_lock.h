@@ -74,7 +74,10 @@ typedef enum MkLockKind
 	MK_LOCK_SHARE_SLOT = 19791,
 	/* is making a checkpoint of a share group in a partition */
 	MK_LOCK_SHARE_CHECKPOINT = 19792,
-	/* is sending dead letters of the topic back: redrive() */
+	/*
+	 * is sending dead letters of the topic back: redrive(); or is releasing a key
+	 * that they park
+	 */
 	MK_LOCK_REDRIVE = 19793,
 	/*
 	 * is making a group need more of a topic: it goes back, or begins to read; or

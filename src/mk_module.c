@@ -18,6 +18,7 @@
 #include "mk_sent.h"
 #include "mk_share_held.h"
 #include "mk_share_memory.h"
+#include "mk_share_parked.h"
 #include "mk_shmem.h"
 #include "mk_wakeup.h"
 #include "mk_worker.h"
@@ -42,6 +43,7 @@ _PG_init(void)
 	mk_share_memory_init();
 	mk_share_held_init();
 	mk_send_init();
+	mk_share_parked_init();
 	mk_sent_init();
 	mk_wakeup_init();
 	mk_alarm_init();

@@ -30,6 +30,7 @@
 #include "mk_redrive.h"
 #include "mk_redriven.h"
 #include "mk_send.h"
+#include "mk_share_parked.h"
 #include "mk_topic.h"
 
 /* Letters are read in batches of so many, with so many bytes. */
@@ -145,6 +146,9 @@ mk_redrive_letter(MkRedriveWork *w)
 	Jsonb *headers =
 		record.headers_isnull ? NULL : DatumGetJsonbP(record.headers);
 	MkHeader header;
+	MkSequencedBatch *batch;
+	int64 sequence = 0;
+	int32 partition;
 
 	if (mk_header_get(headers, MK_DEAD_LETTER_GONE, &header))
 	{
@@ -170,8 +174,11 @@ mk_redrive_letter(MkRedriveWork *w)
 	record.headers = JsonbPGetDatum(mk_redrive_headers(w, headers));
 	record.headers_isnull = false;
 	mk_topic_check_record(target, &record);
-	mk_send_record(target, mk_redrive_partition(w, target, headers, &record),
-				   &record, NULL, 0);
+	partition = mk_redrive_partition(w, target, headers, &record);
+	batch = mk_share_parked_return(w->redrive->topic, w->partition,
+								   w->current->offset, target, partition,
+								   &sequence);
+	mk_send_record(target, partition, &record, batch, sequence);
 	w->sent++;
 	return true;
 }

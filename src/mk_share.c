@@ -21,6 +21,7 @@
 #include "mk_share.h"
 #include "mk_share_held.h"
 #include "mk_share_memory.h"
+#include "mk_share_parked.h"
 #include "mk_topic.h"
 #include "mk_wakeup.h"
 
@@ -163,7 +164,7 @@ mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
 			mk_share_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
 		} while (
-			look->request.found == 0 &&
+			look->request.found == 0 && look->request.parked == 0 &&
 			(look->is_late || mk_poll_sleep(&round, until, look->request.due)));
 	}
 	PG_CATCH();
@@ -197,8 +198,9 @@ mk_share_acquire(const MkShareAcquire *a)
 	context = mk_share_look_context();
 	old = MemoryContextSwitchTo(context);
 	mk_share_look(&look, GetActiveSnapshot());
-	if (look.request.found == 0 && !IsolationUsesXactSnapshot() &&
-		a->max_wait > 0)
+	/* what was set aside takes effect at the commit, which is not to wait */
+	if (look.request.found == 0 && look.request.parked == 0 &&
+		!IsolationUsesXactSnapshot() && a->max_wait > 0)
 		mk_share_wait(&look, context, GetCurrentTimestamp() + a->max_wait);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
@@ -250,7 +252,11 @@ mk_share_maintain(const char *group_id)
 		MkTopic *topic = mk_membership_topic(&group->topics[i]);
 
 		for (int32 j = 0; topic != NULL && j < topic->npartitions; j++)
+		{
 			mk_share_walk_checkpoint(group, topic, j);
+			if (group->share->parks)
+				mk_share_parked_clean(group, topic, j);
+		}
 	}
 	PopActiveSnapshot();
 }

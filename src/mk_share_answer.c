@@ -75,14 +75,14 @@ typedef struct MkLetterCall
 {
 	MkDeadLetter letter;
 	const MkGroup *group;
+	int32 target_id; /* the dead-letter topic */
 } MkLetterCall;
 
 static void
 mk_answer_send_letter(void *arg)
 {
 	MkLetterCall *call = arg;
-	MkTopic *target =
-		mk_catalog_topic_by_id(call->group->share->dead_letter_topic_id);
+	MkTopic *target = mk_catalog_topic_by_id(call->target_id);
 
 	if (target == NULL)
 		ereport(ERROR,
@@ -149,18 +149,26 @@ mk_answer_recent(const MkTopic *topic)
  * that are committed, and those that this transaction sends.
  */
 static bool
-mk_answer_is_limit_reached(const MkGroup *group)
+mk_answer_is_limit_reached(const MkGroup *group, int32 target_id)
 {
 	int32 limit = group->share->dead_letter_limit;
 	const MkTopic *topic;
 
 	if (limit < 0)
 		return false;
-	topic = mk_catalog_topic_by_id(group->share->dead_letter_topic_id);
+	topic = mk_catalog_topic_by_id(target_id);
 	return topic != NULL &&
 		mk_answer_recent(topic) + mk_share_held_letters(group->group_no) >=
 		limit;
 }
+
+/* What a dead letter means for its key */
+typedef enum MkLetterKind
+{
+	MK_LETTER_ALONE, /* nothing */
+	MK_LETTER_PARKS, /* it is parked */
+	MK_LETTER_FOLLOWS /* it is parked already */
+} MkLetterKind;
 
 /*
  * Sends a dead letter and is done with the record.  If that cannot be, the record
@@ -168,23 +176,29 @@ mk_answer_is_limit_reached(const MkGroup *group)
  */
 static const char *
 mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
-					  int32 count, const char *error)
+					  int32 count, const char *error, int32 target_id,
+					  MkLetterKind kind)
 {
 	const MkHeldSlot *s = mk_share_held_slot_of(record);
 	MkShareMemory *m = s->memory;
 	const uint32 slot = s->slot;
 	const int64 offset = record->offset;
-	MkLetterCall call = {.letter = {.group_id = group->group_id,
-									.source = topic,
-									.partition = s->key.partition,
-									.offset = offset,
-									.delivery_count = count,
-									.error = error},
-						 .group = group};
+	const MkParking parking = {
+		.key = s->key, .slot = slot, .deliveries = count};
+	MkLetterCall call = {
+		.letter = {.group_id = group->group_id,
+				   .source = topic,
+				   .partition = s->key.partition,
+				   .offset = offset,
+				   .delivery_count = count,
+				   .error = error,
+				   .parking = kind == MK_LETTER_ALONE ? NULL : &parking},
+		.group = group,
+		.target_id = target_id};
 	MkShareAnswer answer = {.outcome = MK_OUTCOME_DONE, .count = count};
 	ErrorData *failed;
 
-	if (mk_answer_is_limit_reached(group))
+	if (mk_answer_is_limit_reached(group, target_id))
 		return mk_answer_pause(group, record, count, error,
 							   "the dead-letter topic has got as many records "
 							   "within an hour as dead_letter_limit allows");
@@ -198,6 +212,8 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 	if (failed == NULL)
 	{
 		answer.letter = true;
+		answer.parks = kind == MK_LETTER_PARKS;
+		answer.follows = kind == MK_LETTER_FOLLOWS;
 		mk_share_held_answer(record, &answer);
 		return "dead_letter";
 	}
@@ -254,7 +270,24 @@ mk_share_answer_fail(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 		mk_share_held_answer(record, &answer);
 		return "blocked";
 	}
-	return mk_answer_dead_letter(group, topic, record, answer.count, error);
+	return mk_answer_dead_letter(
+		group, topic, record, answer.count, error, share->dead_letter_topic_id,
+		exhausted == MK_EXHAUSTED_DEAD_LETTER_KEY ? MK_LETTER_PARKS
+												  : MK_LETTER_ALONE);
+}
+
+void
+mk_share_answer_follow(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
+					   const MkParkedBy *by)
+{
+	char error[128];
+
+	snprintf(error, sizeof(error),
+			 "the record at offset " INT64_FORMAT
+			 ", an earlier one of its key, was set aside",
+			 by->offset);
+	(void) mk_answer_dead_letter(group, topic, record, record->delivery.count,
+								 error, by->letter_topic_id, MK_LETTER_FOLLOWS);
 }
 
 /* Answers a record that may be answered. */
@@ -281,8 +314,9 @@ mk_answer_give(const MkShareAcknowledgement *a, MkTopic *topic,
 										a->retry_after);
 		case MK_ACKNOWLEDGE_REJECT:
 			if (a->group->share->dead_letter_topic_id != 0)
-				return mk_answer_dead_letter(a->group, topic, record,
-											 mk_answer_count(record), a->error);
+				return mk_answer_dead_letter(
+					a->group, topic, record, mk_answer_count(record), a->error,
+					a->group->share->dead_letter_topic_id, MK_LETTER_ALONE);
 			mk_share_held_answer(record, &answer);
 			return "rejected";
 	}
@@ -340,7 +374,7 @@ mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 	if (newest.era != receipt->key.era)
 		mk_answer_invalid(group, receipt,
 						  "The offsets of the group were reset.");
-	if (receipt->offset < newest.start)
+	if (receipt->offset < newest.start && receipt->kind != MK_RECEIPT_PARKED)
 		mk_answer_invalid(group, receipt, "The record is done already.");
 	return topic;
 }
@@ -473,7 +507,7 @@ mk_answer_check_order(const MkGroup *group, const MkShareReceipt *receipt,
 			return true;
 		mk_share_held_answer(before, &accept);
 	}
-	return before->answer.outcome != MK_OUTCOME_DONE;
+	return mk_share_held_closes(before);
 }
 
 /*
@@ -523,12 +557,47 @@ mk_answer_find(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt)
 	return record;
 }
 
+/* Lets a parked key go on: all that is left to do about its dead letter here. */
+static const char *
+mk_answer_release_key(const MkShareAcknowledgement *a, const MkTopic *topic)
+{
+	const MkShareReceipt *receipt = &a->receipt;
+	const uint32 slot = (uint32) receipt->number;
+	MkShareMemory *m = mk_share_memory_get(a->group->group_no, topic->topic_id,
+										   receipt->key.partition, true);
+	bool released;
+
+	if (a->type != MK_ACKNOWLEDGE_RELEASE || a->retry_after >= 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("record " INT64_FORMAT " in partition %d is a dead "
+						"letter, of a key that is parked",
+						receipt->offset, receipt->key.partition),
+				 errhint("Acknowledge with release to let the key go on, or "
+						 "send its dead letters back with "
+						 "minikafka.redrive().")));
+	released = mk_share_parked_lock(&receipt->key, slot, receipt->offset);
+	if (released)
+	{
+		(void) mk_answer_lock(a->group, receipt, m, slot, false);
+		released =
+			mk_share_parked_release(&receipt->key, slot, receipt->offset);
+	}
+	if (!released)
+		mk_answer_invalid(a->group, receipt,
+						  "Its key is not parked by it any more.");
+	return "released";
+}
+
 const char *
 mk_share_acknowledge(const MkShareAcknowledgement *a)
 {
 	MkTopic *topic = mk_answer_topic(a->group, &a->receipt);
-	MkHeldRecord *record = mk_answer_find(a->group, topic, &a->receipt);
+	MkHeldRecord *record;
 
+	if (a->receipt.kind == MK_RECEIPT_PARKED)
+		return mk_answer_release_key(a, topic);
+	record = mk_answer_find(a->group, topic, &a->receipt);
 	if (record == NULL)
 		return "released";
 	if (a->receipt.kind == MK_RECEIPT_TRANSACTION && !record->delivered &&

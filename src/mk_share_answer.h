@@ -6,6 +6,7 @@
 #define MK_SHARE_ANSWER_H
 
 #include "mk_share_held.h"
+#include "mk_share_parked.h"
 #include "mk_share_receipt.h"
 
 typedef enum MkShareAcknowledge
@@ -41,6 +42,10 @@ extern const char *mk_share_acknowledge(const MkShareAcknowledgement *a);
 extern const char *
 mk_share_answer_fail(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 					 const char *error, int64 retry_after);
+
+/* A record of a parked key, which the transaction holds, follows the earlier one. */
+extern void mk_share_answer_follow(MkGroup *group, MkTopic *topic,
+								   MkHeldRecord *record, const MkParkedBy *by);
 
 /*
  * Extends the acquisition lock of a record, which the receipt names, to now and

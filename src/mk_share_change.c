@@ -14,6 +14,7 @@
 #include "mk_group.h"
 #include "mk_lock.h"
 #include "mk_log.h"
+#include "mk_parked_rows.h"
 #include "mk_share_change.h"
 #include "mk_share_rows.h"
 
@@ -41,7 +42,8 @@ mk_share_change_check(const MkGroup *g)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"max_backoff\" must not be less than \"backoff\"")));
 	if (s->dead_letter_topic_id == 0 &&
-		s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER)
+		(s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER ||
+		 s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER_KEY))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -50,6 +52,12 @@ mk_share_change_check(const MkGroup *g)
 					   "there."),
 			 errhint("Set option \"dead_letter_topic\" first; or, to remove "
 					 "it, \"on_exhausted\".")));
+	if (s->on_exhausted == MK_EXHAUSTED_DEAD_LETTER_KEY &&
+		s->ordering != MK_ORDERING_KEY)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("\"on_exhausted\" can be \"dead_letter_key\" with "
+						"ordering \"key\" only")));
 	for (int i = 0; s->dead_letter_topic_id != 0 && i < g->ntopics; i++)
 		if (g->topics[i].topic_id == s->dead_letter_topic_id)
 			ereport(ERROR,
@@ -95,6 +103,8 @@ mk_share_change_set(MkGroup *g, const MkShareChange *change)
 		g->share->ordering_epoch = ++g->share->epoch;
 	if (!g->share->paused)
 		g->share->paused_why = NULL;
+	if (g->share->on_exhausted == MK_EXHAUSTED_DEAD_LETTER_KEY)
+		g->share->parks = true;
 }
 
 /* ---------------------------------------------------------------------------
@@ -220,6 +230,9 @@ mk_share_change_option(MkGroup *g, const MkShareChange *change)
 			mk_begin_topic(g, change->topics[i]);
 	mk_share_change_set(g, change);
 	mk_share_change_check(g);
+	/* keys that are parked stay so */
+	if (g->share->on_exhausted != MK_EXHAUSTED_DEAD_LETTER_KEY)
+		g->share->parks = g->share->parks && mk_parked_is_any(g->group_no);
 	mk_group_rows_put_share(g);
 	if (change->ntopics > 0)
 		mk_group_rows_put_topics(g, mk_topic_ids(change));

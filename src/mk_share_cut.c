@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "mk_parked_rows.h"
 #include "mk_rows.h"
 #include "mk_share_cut.h"
 #include "mk_share_rows.h"
@@ -48,7 +49,8 @@ mk_share_is_beyond(int32 group_no, int32 topic_id, int32 partition, int64 tail)
 		mk_share_last_offset(MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY, &key) >=
 		tail ||
 		mk_share_last_offset(MK_REL_SHARE_DELIVERY, MK_REL_SHARE_DELIVERY_PKEY,
-							 &key) >= tail;
+							 &key) >= tail ||
+		mk_parked_is_beyond(&key, tail);
 }
 
 /* Writes the runs of an era anew, as far as they lie above the start. */
@@ -111,6 +113,7 @@ mk_share_cut(int32 group_no, int32 topic_id, int32 partition, int64 tail,
 	key.era = checkpoint.era;
 	mk_share_cut_runs(&key, mk_share_checkpoint_start(&checkpoint), tail, era);
 	mk_share_cut_deliveries(&key, &checkpoint, tail, era);
+	mk_parked_cut(&key, tail, era);
 	checkpoint.era = era;
 	checkpoint.high = Min(checkpoint.high, tail);
 	while (checkpoint.nexceptions > 0 &&

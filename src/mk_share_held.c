@@ -155,6 +155,7 @@ mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 	/* with a snapshot from before a reset, the era is a former one */
 	s->version = m->era == group->share->epoch ? group->version : -1;
 	s->ordering_epoch = group->share->ordering_epoch;
+	s->parks = group->share->parks;
 	s->nesting = GetCurrentTransactionNestLevel();
 	s->last = -1;
 	s->gap = false;
@@ -184,15 +185,36 @@ mk_share_held_unlock(MkHeldSlot *s)
 static bool
 mk_answer_closes(const MkShareAnswer *answer)
 {
-	return answer->outcome > MK_OUTCOME_DONE;
+	return answer->outcome > MK_OUTCOME_DONE || answer->parks;
 }
 
 bool
 mk_share_held_is_closed(const MkHeldSlot *s)
 {
-	/* an answer that closes the slot has released all that come after it */
-	return s != NULL && s->last >= 0 &&
-		mk_answer_closes(&mk_held.records[s->last].answer);
+	int i = s != NULL ? s->last : -1;
+
+	/*
+	 * An answer that closes the slot has released all that come after it, but
+	 * for what has followed.
+	 */
+	while (i >= 0 && mk_held.records[i].answer.follows)
+		i = mk_held.records[i].before;
+	return i >= 0 && mk_answer_closes(&mk_held.records[i].answer);
+}
+
+bool
+mk_share_held_closes(const MkHeldRecord *record)
+{
+	return mk_answer_closes(&record->answer);
+}
+
+bool
+mk_share_held_has_follower(const MkHeldSlot *s)
+{
+	for (int i = s->last; i >= 0; i = mk_held.records[i].before)
+		if (mk_held.records[i].answer.follows)
+			return true;
+	return false;
 }
 
 int64
@@ -315,7 +337,9 @@ mk_share_held_answer(MkHeldRecord *record, const MkShareAnswer *answer)
 										   .until = DT_NOBEGIN,
 										   .count = later->delivery.count};
 
-			mk_held_set_answer(later, &release);
+			/* a record that has followed an earlier one of its key is done */
+			if (!later->answer.follows)
+				mk_held_set_answer(later, &release);
 		}
 	mk_held_set_answer(record, answer);
 }
@@ -479,6 +503,10 @@ mk_held_check_slot(const MkHeldSlot *s)
 		mk_group_fence(s->use->group_id,
 					   "The ordering was changed since the records were "
 					   "acquired.");
+	if (group->share->parks != s->parks)
+		mk_group_fence(s->use->group_id,
+					   "The option on_exhausted was changed since the records "
+					   "were acquired.");
 	(void) mk_share_checkpoint_peek(s->key.group_no, s->key.topic_id,
 									s->key.partition, NULL, &newest);
 	if (newest.era != s->key.era)

@@ -28,6 +28,8 @@ typedef struct MkShareAnswer
 	int32 count; /* of deliveries, from now on */
 	bool renewed; /* the acquisition is the one that the record had */
 	bool letter; /* a dead letter is sent */
+	bool parks; /* and its key is parked: it holds up the later records */
+	bool follows; /* an earlier one of its key to there; then MK_OUTCOME_DONE */
 	char *error; /* NULL: none; in mk_xact_context() */
 } MkShareAnswer;
 
@@ -41,6 +43,7 @@ typedef struct MkHeldSlot
 	/* of the group, when the slot was locked; -1: the era may be a former one */
 	int64 version;
 	int32 ordering_epoch;
+	bool parks; /* keys of the group may be parked */
 	int nesting; /* of the subtransaction that has the lock */
 	int last; /* number of its last record, -1: none */
 	bool gap; /* an earlier record may be neither done nor held */
@@ -92,6 +95,12 @@ extern void mk_share_held_unlock(MkHeldSlot *s);
 
 /* Whether the slot has a record that holds up later ones; NULL has none. */
 extern bool mk_share_held_is_closed(const MkHeldSlot *s);
+
+/* Whether a record of the slot has followed an earlier one of its key. */
+extern bool mk_share_held_has_follower(const MkHeldSlot *s);
+
+/* Whether a record holds up the later ones of its slot. */
+extern bool mk_share_held_closes(const MkHeldRecord *record);
 
 /* The highest offset of the slot's records, -1 if there is none; NULL has none. */
 extern int64 mk_share_held_last_offset(const MkHeldSlot *s);

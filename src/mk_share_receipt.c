@@ -60,8 +60,9 @@ mk_share_receipt_parse(const char *text, MkShareReceipt *r)
 	if (valid)
 	{
 		r->kind = (MkReceiptKind) *c;
-		valid = (r->kind == MK_RECEIPT_TRANSACTION ||
-				 r->kind == MK_RECEIPT_LOCK || r->kind == MK_RECEIPT_OPERATOR);
+		valid =
+			(r->kind == MK_RECEIPT_TRANSACTION || r->kind == MK_RECEIPT_LOCK ||
+			 r->kind == MK_RECEIPT_OPERATOR || r->kind == MK_RECEIPT_PARKED);
 		c++;
 	}
 	if (!valid || !mk_receipt_number(&c, PG_INT64_MAX, &r->number) ||

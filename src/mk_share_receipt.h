@@ -14,7 +14,8 @@ typedef enum MkReceiptKind
 {
 	MK_RECEIPT_TRANSACTION = 't', /* row of the delivery before it, 0: none */
 	MK_RECEIPT_LOCK = 'l', /* acquisition */
-	MK_RECEIPT_OPERATOR = 'o' /* row of the delivery */
+	MK_RECEIPT_OPERATOR = 'o', /* row of the delivery */
+	MK_RECEIPT_PARKED = 'p' /* slot of the key, which is parked */
 } MkReceiptKind;
 
 typedef struct MkShareReceipt

@@ -579,6 +579,7 @@ static const struct
 	{MK_REL_SHARE_CHECKPOINT, MK_REL_SHARE_CHECKPOINT_PKEY},
 	{MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY},
 	{MK_REL_SHARE_DELIVERY, MK_REL_SHARE_DELIVERY_PKEY},
+	{MK_REL_SHARE_PARKED, MK_REL_SHARE_PARKED_PKEY},
 };
 
 /* Removes the rows with these values in the first columns. */
@@ -609,7 +610,7 @@ mk_share_rows_delete_group(int32 group_no)
 	mk_share_rows_delete(1, &group_no);
 }
 
-/* The distinct values of a column in the rows of all three tables, ascending. */
+/* The distinct values of a column in the rows of all these tables, ascending. */
 static List *
 mk_share_rows_values(int nkeys, const int32 *values, Snapshot snapshot)
 {

@@ -128,7 +128,7 @@ static const MkOption mk_options[] = {
 		.name = "on_exhausted",
 		.column = MK_SHARE_COLUMN_ON_EXHAUSTED,
 		.type = MK_OPTION_WORD,
-		.words = {"dead_letter", "block", "pause"},
+		.words = {"dead_letter", "dead_letter_key", "block", "pause"},
 		.first = MK_EXHAUSTED_DEAD_LETTER,
 		.field = MK_FIELD(on_exhausted),
 		.unset = MK_EXHAUSTED_DEFAULT,
@@ -217,6 +217,7 @@ mk_settings_read(const MkRows *rows, HeapTuple tuple, MkShareSettings *s)
 	s->epoch = mk_rows_int32(rows, tuple, MK_SHARE_COLUMN_EPOCH);
 	s->ordering_epoch =
 		mk_rows_int32(rows, tuple, MK_SHARE_COLUMN_ORDERING_EPOCH);
+	s->parks = mk_rows_bool(rows, tuple, MK_SHARE_COLUMN_PARKS);
 }
 
 MkShareSettings *
@@ -277,6 +278,7 @@ mk_share_settings_put(int32 group_no, const MkShareSettings *s)
 	values[MK_SHARE_COLUMN_EPOCH - 1] = Int32GetDatum(s->epoch);
 	values[MK_SHARE_COLUMN_ORDERING_EPOCH - 1] =
 		Int32GetDatum(s->ordering_epoch);
+	values[MK_SHARE_COLUMN_PARKS - 1] = BoolGetDatum(s->parks);
 
 	mk_rows_begin(&rows, MK_REL_SHARE_GROUP, MK_REL_SHARE_GROUP_PKEY, NULL, 1,
 				  &group_no);

@@ -34,7 +34,8 @@ typedef enum MkShareColumn
 	MK_SHARE_COLUMN_PAUSED_WHY,
 	MK_SHARE_COLUMN_EPOCH,
 	MK_SHARE_COLUMN_ORDERING_EPOCH,
-	MK_SHARE_NUM_COLUMNS = MK_SHARE_COLUMN_ORDERING_EPOCH
+	MK_SHARE_COLUMN_PARKS,
+	MK_SHARE_NUM_COLUMNS = MK_SHARE_COLUMN_PARKS
 } MkShareColumn;
 
 /* The settings of a share group */
@@ -54,6 +55,7 @@ typedef struct MkShareSettings
 	char *paused_why; /* NULL: not told */
 	int32 epoch; /* grows with each reset, and with each change of ordering */
 	int32 ordering_epoch; /* of the last change of ordering */
+	bool parks; /* keys may be parked, by on_exhausted now or earlier */
 } MkShareSettings;
 
 /*

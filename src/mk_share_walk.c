@@ -34,9 +34,9 @@
 #include "mk_clock.h"
 #include "mk_due.h"
 #include "mk_log.h"
-#include "mk_share_answer.h"
 #include "mk_share_checkpoint.h"
 #include "mk_share_held.h"
+#include "mk_share_later.h"
 #include "mk_share_slot.h"
 #include "mk_share_undone.h"
 #include "mk_share_walk.h"
@@ -48,14 +48,6 @@
 
 /* A run that is at least as long is passed over without reading its records. */
 #define MK_LONG_RUN 64
-
-/* A record whose delivery has failed before it was handed out */
-typedef struct MkWalkFailed
-{
-	uint32 slot;
-	int64 offset;
-	char *error;
-} MkWalkFailed;
 
 typedef struct MkWalk
 {
@@ -77,8 +69,7 @@ typedef struct MkWalk
 	bool has_run;
 	MkShareRun run; /* the first one that ends at "high" or later */
 
-	int nfailed;
-	MkWalkFailed *failed;
+	MkShareLater later;
 } MkWalk;
 
 /* What became of a record of a slot. */
@@ -182,48 +173,6 @@ mk_walk_begin(MkWalk *w)
  * Records of a slot
  */
 
-/*
- * Adds a record to those that are to be failed when no scan is open.  If its lock
- * has expired, its row may count the delivery that has failed, or not.
- */
-static void
-mk_walk_fail_later(MkWalk *w, MkHeldSlot *held, const MkDelivery *delivery,
-				   bool counted, const char *error)
-{
-	const int64 offset = delivery->offset;
-	MkDelivery d = *delivery;
-	/* until then it holds up the slot */
-	MkShareAnswer block = {.outcome = MK_OUTCOME_BLOCK, .until = DT_NOBEGIN};
-	MkWalkFailed *failed;
-
-	if (d.state == MK_DELIVERY_LOCKED && !counted)
-		d.count++;
-	block.count = d.count;
-	mk_share_held_answer(mk_share_held_add(w->request->group, held, offset, &d),
-						 &block);
-	w->failed = mk_array_grow(TopTransactionContext, w->failed, w->nfailed,
-							  sizeof(MkWalkFailed));
-	failed = &w->failed[w->nfailed++];
-	failed->slot = held->slot;
-	failed->offset = offset;
-	failed->error = MemoryContextStrdup(TopTransactionContext, error);
-}
-
-/* Fails them. */
-static void
-mk_walk_fail(MkWalk *w)
-{
-	for (int i = 0; i < w->nfailed; i++)
-	{
-		const MkWalkFailed *failed = &w->failed[i];
-		MkHeldSlot *held = mk_share_held_find(w->memory, failed->slot);
-
-		(void) mk_share_answer_fail(w->request->group, w->topic,
-									mk_share_held_record(held, failed->offset),
-									failed->error, -1);
-	}
-}
-
 /* For handing out one record */
 typedef struct MkHandOut
 {
@@ -259,6 +208,11 @@ mk_walk_hand_out(const MkLogRecord *record, void *arg)
 		return false;
 	}
 	mk_scan_keep(&fetched);
+	if (mk_share_later_follow(&w->later, request->group, h->held, d, &fetched))
+	{
+		request->found--;
+		return false;
+	}
 	receipt.kind =
 		request->lock_duration > 0 ? MK_RECEIPT_LOCK : MK_RECEIPT_TRANSACTION;
 	receipt.number =
@@ -268,7 +222,8 @@ mk_walk_hand_out(const MkLogRecord *record, void *arg)
 	if (error != NULL)
 	{
 		request->found--;
-		mk_walk_fail_later(w, h->held, d, false, error);
+		mk_share_later_fail(&w->later, request->group, h->held, d, false,
+							error);
 		return false;
 	}
 	r = mk_share_held_add(request->group, h->held, record->offset, d);
@@ -315,8 +270,8 @@ mk_walk_may_deliver(MkWalk *w, MkShareSlot *s, MkHeldSlot *held,
 			if (request->probe)
 				request->found++;
 			else
-				mk_walk_fail_later(w, held, d, true,
-								   "the acquisition lock has expired");
+				mk_share_later_fail(&w->later, request->group, held, d, true,
+									"the acquisition lock has expired");
 			return false;
 		default:
 			if (d->until <= request->now)
@@ -439,6 +394,19 @@ mk_walk_slot(MkWalk *w, MkShareSlot *s)
 	MemoryContextSwitchTo(old);
 	if (held != NULL && held->last < 0)
 		mk_share_held_unlock(held);
+}
+
+/* Goes on with a slot after a record that was set aside. */
+static void
+mk_walk_go_on(uint32 slot, void *arg)
+{
+	MkWalk *w = arg;
+	MkShareSlot *s = mk_share_memory_slot(w->memory, slot, false);
+
+	if (s == NULL)
+		return;
+	mk_walk_slot(w, s);
+	mk_share_memory_release(w->memory, s);
 }
 
 /* ---------------------------------------------------------------------------
@@ -610,8 +578,8 @@ mk_walk_note_undone(MkWalk *w)
 			if (d.number == u->number)
 			{
 				d.count += u->failures - 1;
-				mk_walk_fail_later(w, held, &d, false,
-								   "the transaction was rolled back");
+				mk_share_later_fail(&w->later, w->request->group, held, &d,
+									false, "the transaction was rolled back");
 				held->gap = true;
 				continue;
 			}
@@ -694,6 +662,7 @@ mk_share_walk(MkShareRequest *request, MkTopic *topic, int32 partition)
 	}
 	if (!request->full)
 		mk_walk_log(&w);
+	mk_share_later_answer(&w.later, request->group, topic, w.memory,
+						  &request->parked, mk_walk_go_on, &w);
 	MemoryContextDelete(w.record_context);
-	mk_walk_fail(&w);
 }

@@ -35,6 +35,7 @@ typedef struct MkShareRequest
 	void *arg;
 
 	int64 found;
+	int64 parked; /* records that were set aside with their key */
 	int64 bytes;
 	bool full; /* it gets no more */
 	TimestampTz

@@ -38,6 +38,7 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_redriven.h"
+#include "mk_parked_rows.h"
 #include "mk_share_cut.h"
 #include "mk_share_rows.h"
 #include "mk_stale.h"
@@ -286,6 +287,7 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 	mk_catalog_check_topic(topic, topic_id);
 	mk_compacted_forget(topic, partition, tail);
 	mk_redriven_forget_beyond(topic, partition, tail);
+	mk_parked_forget_beyond(topic_id, partition, tail);
 	foreach (lc, shares)
 		if (mk_stale_reset_share(topic, partition, lfirst(lc)))
 			forgotten->groups++;

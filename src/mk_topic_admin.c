@@ -30,6 +30,7 @@
 #include "mk_log.h"
 #include "mk_murmur2.h"
 #include "mk_number.h"
+#include "mk_parked_rows.h"
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_redriven.h"
@@ -222,6 +223,7 @@ mk_topic_delete_rows(int32 topic_id)
 	mk_share_settings_delete_topic(topic_id);
 	mk_redriven_delete_topic(topic_id);
 	mk_share_rows_delete_topic(topic_id);
+	mk_parked_delete_letters(topic_id);
 	mk_schedule_rows_delete_topic(topic_id);
 	mk_catalog_topic_delete(topic_id);
 }

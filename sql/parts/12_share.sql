@@ -16,7 +16,8 @@ CREATE TABLE minikafka.share_group (
 	paused boolean NOT NULL,
 	paused_why text,
 	epoch integer NOT NULL,
-	ordering_epoch integer NOT NULL
+	ordering_epoch integer NOT NULL,
+	parks boolean NOT NULL
 );
 
 -- The topics of a share group, in the order of their priority.
@@ -80,12 +81,14 @@ COMMENT ON COLUMN minikafka.share_group.dead_letter_topic_id IS 'number of the t
 COMMENT ON COLUMN minikafka.share_group.auto_offset_reset IS 'where the group started in its topics: earliest or latest';
 COMMENT ON COLUMN minikafka.share_group.max_in_flight IS 'number of slots of a partition, held or waiting, beyond which no further record is handed out';
 COMMENT ON COLUMN minikafka.share_group.priority IS 'fair: topics in turn; strict: in their order';
-COMMENT ON COLUMN minikafka.share_group.on_exhausted IS 'what becomes of an exhausted record: dead_letter, block or pause; NULL: dead_letter if there is a dead-letter topic, otherwise block';
+COMMENT ON COLUMN minikafka.share_group.on_exhausted IS 'what becomes of an exhausted record: dead_letter, dead_letter_key, block or pause; NULL: dead_letter if there is a dead-letter topic, otherwise block';
 COMMENT ON COLUMN minikafka.share_group.dead_letter_limit IS 'records of the dead-letter topic within an hour after which the group pauses; NULL: no limit';
 COMMENT ON COLUMN minikafka.share_group.paused IS 'whether the group hands out nothing';
 COMMENT ON COLUMN minikafka.share_group.paused_why IS 'why the group was paused';
 COMMENT ON COLUMN minikafka.share_group.epoch IS 'increases by one with each reset, and with each change of the ordering';
 COMMENT ON COLUMN minikafka.share_group.ordering_epoch IS 'epoch of the last change of the ordering';
+
+COMMENT ON COLUMN minikafka.share_group.parks IS 'whether keys may be parked, by on_exhausted now or earlier';
 
 COMMENT ON TABLE minikafka.share_topic IS 'catalog: topics of share groups';
 COMMENT ON COLUMN minikafka.share_topic.group_no IS 'group number';

@@ -184,7 +184,7 @@ COMMENT ON COLUMN minikafka.share_groups.auto_offset_reset IS 'where the group b
 COMMENT ON COLUMN minikafka.share_groups.topics IS 'topic names, in the order of their priority';
 COMMENT ON COLUMN minikafka.share_groups.max_in_flight IS 'number of keys of a partition, held or waiting, beyond which no further record is handed out';
 COMMENT ON COLUMN minikafka.share_groups.priority IS 'fair: topics in turn; strict: in their order';
-COMMENT ON COLUMN minikafka.share_groups.on_exhausted IS 'what becomes of an exhausted record: dead_letter, block or pause';
+COMMENT ON COLUMN minikafka.share_groups.on_exhausted IS 'what becomes of an exhausted record: dead_letter, dead_letter_key, block or pause';
 COMMENT ON COLUMN minikafka.share_groups.dead_letter_limit IS 'records of the dead-letter topic within an hour after which the group pauses; NULL: no limit';
 COMMENT ON COLUMN minikafka.share_groups.paused IS 'whether the group hands out nothing';
 COMMENT ON COLUMN minikafka.share_groups.paused_why IS 'why the group has paused by itself';

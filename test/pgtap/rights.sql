@@ -2,7 +2,7 @@
 -- Rights: which role may call what, which role sees what
 --
 BEGIN;
-SELECT plan(568);
+SELECT plan(569);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -181,7 +181,7 @@ INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, ver
 	('tap empty', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL),
 	('tap unused', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL);
 INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, version, kind) VALUES ('tap share', nextval('minikafka.group_no'), 'tap_select', 0, 1, 'share');
-INSERT INTO minikafka.share_group VALUES (currval('minikafka.group_no'), 'key', 5, '1 s', '1 s', NULL, 'earliest', 100, 'fair', NULL, NULL, false, NULL, 0, 0);
+INSERT INTO minikafka.share_group VALUES (currval('minikafka.group_no'), 'key', 5, '1 s', '1 s', NULL, 'earliest', 100, 'fair', NULL, NULL, false, NULL, 0, 0, false);
 INSERT INTO minikafka.group_member (group_no, member_id, member_no, topics, topic_ids, auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout, joined_at)
 SELECT group_no, 'm', nextval('minikafka.member_no'), '{tap}', '{0}', 'earliest', '1 day', '1 day', '1 day', now()
 FROM minikafka.consumer_group WHERE group_id = 'tap group';

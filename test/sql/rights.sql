@@ -458,7 +458,7 @@ SELECT pg_temp.try(format('SELECT FROM minikafka.%s', t))
 FROM (VALUES ('topic'), ('partition'), ('segment'), ('consumer_group'),
 	('group_progress'), ('group_grant'), ('group_member'), ('group_assignment'),
 	('member_heartbeat'), ('redriven'), ('topic_id'), ('group_no'), ('member_no'),
-	('share_group'), ('share_topic'), ('share_checkpoint'), ('share_done'), ('share_delivery'),
+	('share_group'), ('share_topic'), ('share_checkpoint'), ('share_done'), ('share_delivery'), ('share_parked'),
 	('scheduled_record'), ('schedule_start'), ('scheduled_id')) v(t);
 SELECT pg_temp.try('SELECT nextval(''minikafka.topic_id'')');
 SELECT pg_temp.try('CREATE TABLE minikafka_data.mine ()');

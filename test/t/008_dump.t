@@ -77,7 +77,10 @@ SELECT group_no, topic_id, partition, 0, 19, 18
 FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(0, 1) partition;
 INSERT INTO minikafka.share_delivery
 SELECT group_no, topic_id, 0, 0, 13, n, n, 'failed', n, 7, now(), now(), 'no such "customer"'
-FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(1, 2) n};
+FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(1, 2) n;
+INSERT INTO minikafka.share_parked
+SELECT group_no, topic_id, 0, 0, 7, 20 * n - 1, 13 - n, '\\x6b', 1, topic_id, 0, n, now()
+FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(0, 1) n};
 
 # All that is to be kept, as text.
 sub state_of
@@ -102,6 +105,7 @@ SELECT * FROM minikafka.share_topic ORDER BY 1, 2;
 SELECT * FROM minikafka.share_checkpoint ORDER BY 1, 2, 3, 4;
 SELECT * FROM minikafka.share_done ORDER BY 1, 2, 3, 4, 5;
 SELECT * FROM minikafka.share_delivery ORDER BY 1, 2, 3, 4, 5, 6;
+SELECT * FROM minikafka.share_parked ORDER BY 1, 2, 3, 4, 5, 6;
 SELECT * FROM minikafka.scheduled_record;
 SELECT partition, log_start_offset, end_offset, committed_offset, lag
 FROM minikafka.lag('g');

@@ -84,7 +84,7 @@ sub state_of
 				"SELECT '$_'; SELECT t FROM minikafka.$_ t ORDER BY t::text COLLATE \"C\""
 			} qw(consumer_group group_grant group_member group_assignment
 			  group_progress member_heartbeat share_group share_topic
-			  share_checkpoint share_done share_delivery)
+			  share_checkpoint share_done share_delivery share_parked)
 		),
 		q{SELECT group_id, member_id, instance_id, topics, partitions
 		FROM minikafka.group_members ORDER BY 1, 2},

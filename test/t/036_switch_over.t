@@ -77,6 +77,8 @@ on($old, $_)
 on($old, $_)
   for q{SELECT minikafka.create_share_group('share', '{orders}', auto_offset_reset => 'latest')},
   q{INSERT INTO minikafka.share_delivery SELECT group_no, topic_id, partition, era, 75, 1, 0, 'failed', 1, 7, now(), now(), 'e'
+	FROM minikafka.share_checkpoint},
+  q{INSERT INTO minikafka.share_parked SELECT group_no, topic_id, partition, era, 7, -1, 75, '\x6b', 1, topic_id, 0, 75, now()
 	FROM minikafka.share_checkpoint};
 
 copy_schema('schema');
@@ -163,6 +165,7 @@ SELECT * FROM minikafka.share_topic;
 SELECT * FROM minikafka.share_checkpoint ORDER BY 3, 4;
 SELECT * FROM minikafka.share_done ORDER BY 3, 5;
 SELECT * FROM minikafka.share_delivery ORDER BY 3, 5;
+SELECT * FROM minikafka.share_parked ORDER BY 6, 7;
 SELECT * FROM minikafka.scheduled_record ORDER BY id;
 };
 my $expected = on($old, $state);
