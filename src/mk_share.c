@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "common/pg_prng.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
@@ -25,8 +26,9 @@
 #include "mk_topic.h"
 #include "mk_wakeup.h"
 
-/* With which partition the next look begins */
+/* With which partition the next look begins; sessions begin with different ones. */
 static uint32 mk_share_turn = 0;
+static bool mk_share_has_turn = false;
 
 typedef struct MkShareSource
 {
@@ -75,6 +77,9 @@ mk_share_look_begin(MkShareLook *look)
 	look->request.due = DT_NOEND;
 	look->sources = NULL;
 	look->nsources = 0;
+	if (!mk_share_has_turn)
+		mk_share_turn = pg_prng_uint32(&pg_global_prng_state);
+	mk_share_has_turn = true;
 	mk_share_turn++;
 	for (int i = 0; i < group->ntopics; i++)
 	{
@@ -132,13 +137,19 @@ mk_share_look(MkShareLook *look, Snapshot snapshot)
 	look->request.snapshot = snapshot;
 	if (share->priority == MK_PRIORITY_FAIR)
 		first = (int) (mk_share_turn % (uint32) look->nsources);
-	for (int i = 0; i < look->nsources && !look->request.full; i++)
+	look->request.hasty = share->priority == MK_PRIORITY_FAIR;
+	do
 	{
-		const MkShareSource *source =
-			&look->sources[(first + i) % look->nsources];
+		look->request.left = false;
+		for (int i = 0; i < look->nsources && !look->request.full; i++)
+		{
+			const MkShareSource *source =
+				&look->sources[(first + i) % look->nsources];
 
-		mk_share_walk(&look->request, source->topic, source->partition);
-	}
+			mk_share_walk(&look->request, source->topic, source->partition);
+		}
+		look->request.hasty = false;
+	} while (look->request.left && look->request.found == 0);
 }
 
 static MemoryContext

@@ -172,13 +172,53 @@ mk_held_pop_slot(void)
 	(void) mk_held_entry(s->memory, s->slot, HASH_REMOVE);
 }
 
-void
-mk_share_held_unlock(MkHeldSlot *s)
+/* Moves the slot on top of the stack to a lower place. */
+static void
+mk_held_move_slot(int to)
 {
-	Assert(s == &mk_held.slots[mk_held.nslots - 1] && s->last < 0);
-	mk_lock_share_slot_release(s->key.group_no, s->key.topic_id,
-							   s->key.partition, s->slot);
-	mk_held_pop_slot();
+	const MkHeldSlot *s = &mk_held.slots[mk_held.nslots - 1];
+
+	mk_held_entry(s->memory, s->slot, HASH_FIND)->number = to;
+	for (int i = s->last; i >= 0; i = mk_held.records[i].before)
+		mk_held.records[i].slot = to;
+	mk_held.slots[to] = *s;
+	mk_held.nslots--;
+}
+
+int
+mk_share_held_room(void)
+{
+	return mk_held_max_slots() - mk_held.nslots;
+}
+
+int
+mk_share_held_slots(void)
+{
+	return mk_held.nslots;
+}
+
+bool
+mk_share_held_unlock_unused(int first)
+{
+	int before = mk_held.nslots;
+
+	for (int i = mk_held.nslots - 1; i >= first; i--)
+	{
+		const MkHeldSlot *s = &mk_held.slots[i];
+
+		if (s->last >= 0)
+			continue;
+		mk_lock_share_slot_release(s->key.group_no, s->key.topic_id,
+								   s->key.partition, s->slot);
+		if (i == mk_held.nslots - 1)
+			mk_held_pop_slot();
+		else
+		{
+			(void) mk_held_entry(s->memory, s->slot, HASH_REMOVE);
+			mk_held_move_slot(i);
+		}
+	}
+	return mk_held.nslots < before;
 }
 
 /* Whether an answer holds up the later records of the slot. */

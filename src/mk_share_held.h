@@ -90,8 +90,15 @@ extern bool mk_share_held_by_any(const MkShareMemory *m, uint32 slot);
 extern MkHeldSlot *mk_share_held_lock(const MkGroup *group, MkShareMemory *m,
 									  uint32 slot, bool *full);
 
-/* Releases the slot that was locked last, which has no record. */
-extern void mk_share_held_unlock(MkHeldSlot *s);
+/* How many slots the transaction holds, and how many more it may. */
+extern int mk_share_held_slots(void);
+extern int mk_share_held_room(void);
+
+/*
+ * Releases the slots without a record among those that were locked after the first
+ * so many, all of them in this subtransaction.  Returns whether there were some.
+ */
+extern bool mk_share_held_unlock_unused(int first);
 
 /* Whether the slot has a record that holds up later ones; NULL has none. */
 extern bool mk_share_held_is_closed(const MkHeldSlot *s);

@@ -125,6 +125,14 @@ mk_share_begin_rows(MkRows *rows, MkRelation rel, MkRelation index,
 	mk_rows_begin(rows, rel, index, mk_rows_now(), lengthof(keys), keys);
 }
 
+void
+mk_share_begin_rows_at(MkRows *rows, MkRelation rel, MkRelation index,
+					   const MkShareKey *key, int64 from)
+{
+	mk_share_begin(rows, rel, index, NULL, key, BTGreaterEqualStrategyNumber,
+				   from);
+}
+
 /* ---------------------------------------------------------------------------
  * Runs
  */
@@ -132,21 +140,26 @@ mk_share_begin_rows(MkRows *rows, MkRelation rel, MkRelation index,
 void
 mk_share_runs_begin(MkShareRuns *runs, const MkShareKey *key, int64 from)
 {
-	mk_share_begin(&runs->rows, MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY, NULL,
-				   key, BTGreaterEqualStrategyNumber, from);
+	mk_share_begin_rows_at(&runs->rows, MK_REL_SHARE_DONE,
+						   MK_REL_SHARE_DONE_PKEY, key, from);
+}
+
+void
+mk_share_run_read(const MkRows *rows, HeapTuple tuple, MkShareRun *run)
+{
+	run->first = mk_rows_int64(rows, tuple, Anum_done_first_offset);
+	run->last = mk_rows_int64(rows, tuple, Anum_done_last_offset);
+	run->xid = HeapTupleHeaderGetXmin(tuple->t_data);
 }
 
 bool
 mk_share_runs_next(MkShareRuns *runs, MkShareRun *run)
 {
-	const MkRows *rows = &runs->rows;
 	HeapTuple tuple = mk_rows_next(&runs->rows, ForwardScanDirection);
 
 	if (tuple == NULL)
 		return false;
-	run->first = mk_rows_int64(rows, tuple, Anum_done_first_offset);
-	run->last = mk_rows_int64(rows, tuple, Anum_done_last_offset);
-	run->xid = HeapTupleHeaderGetXmin(tuple->t_data);
+	mk_share_run_read(&runs->rows, tuple, run);
 	return true;
 }
 
@@ -315,6 +328,19 @@ mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,
 									  false, checkpoint);
 }
 
+int64
+mk_share_checkpoint_number(int32 group_no, int32 topic_id, int32 partition,
+						   Snapshot snapshot)
+{
+	const int32 keys[] = {group_no, topic_id, partition};
+	int64 number = 0;
+
+	(void) mk_rows_greatest(
+		MK_REL_SHARE_CHECKPOINT, MK_REL_SHARE_CHECKPOINT_PKEY, lengthof(keys),
+		keys, snapshot != NULL ? snapshot : mk_rows_now(), &number);
+	return number;
+}
+
 bool
 mk_share_checkpoint_settled(int32 group_no, int32 topic_id, int32 partition,
 							MkShareCheckpoint *checkpoint)
@@ -477,15 +503,21 @@ mk_delivery_read(const MkRows *rows, HeapTuple tuple, MkDelivery *d)
 	pfree(state);
 }
 
+void
+mk_delivery_none(int64 offset, MkDelivery *delivery)
+{
+	memset(delivery, 0, sizeof(*delivery));
+	delivery->offset = offset;
+	delivery->until = DT_NOBEGIN;
+}
+
 bool
 mk_delivery_get(const MkShareKey *key, int64 offset, MkDelivery *delivery)
 {
 	MkRows rows;
 	HeapTuple tuple;
 
-	memset(delivery, 0, sizeof(*delivery));
-	delivery->offset = offset;
-	delivery->until = DT_NOBEGIN;
+	mk_delivery_none(offset, delivery);
 	mk_share_begin(&rows, MK_REL_SHARE_DELIVERY, MK_REL_SHARE_DELIVERY_PKEY,
 				   NULL, key, BTEqualStrategyNumber, offset);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);

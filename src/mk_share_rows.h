@@ -37,6 +37,11 @@ typedef struct MkShareKey
 extern void mk_share_begin_rows(MkRows *rows, MkRelation rel, MkRelation index,
 								const MkShareKey *key);
 
+/* The same for runs that end at "from" or later, or deliveries of such records. */
+extern void
+mk_share_begin_rows_at(MkRows *rows, MkRelation rel, MkRelation index,
+					   const MkShareKey *key, int64 from);
+
 /* ---------------------------------------------------------------------------
  * Runs: offsets from "first" to "last", all of which are done
  */
@@ -53,6 +58,10 @@ typedef struct MkShareRuns
 {
 	MkRows rows;
 } MkShareRuns;
+
+/* Sets *run to the current row of a scan. */
+extern void
+mk_share_run_read(const MkRows *rows, HeapTuple tuple, MkShareRun *run);
 
 extern void
 mk_share_runs_begin(MkShareRuns *runs, const MkShareKey *key, int64 from);
@@ -105,6 +114,10 @@ mk_share_checkpoint_get(int32 group_no, int32 topic_id, int32 partition,
 extern bool
 mk_share_checkpoint_peek(int32 group_no, int32 topic_id, int32 partition,
 						 Snapshot snapshot, MkShareCheckpoint *checkpoint);
+
+/* Only its number, 0 if there is none. */
+extern int64 mk_share_checkpoint_number(int32 group_no, int32 topic_id,
+										int32 partition, Snapshot snapshot);
 
 /*
  * The oldest checkpoint, if every snapshot of the database sees it; otherwise
@@ -170,9 +183,12 @@ typedef struct MkDelivery
 /* The name of a state, as in the catalog; "" for MK_DELIVERY_NONE. */
 extern const char *mk_delivery_state_name(MkDeliveryState state);
 
+/* Sets *delivery as if there were no row about the record. */
+extern void mk_delivery_none(int64 offset, MkDelivery *delivery);
+
 /*
- * The newest committed row about a record; false, with all 0 but the offset and
- * "until" at once, if there is none.  Rows about records that are done may be
+ * The newest committed row about a record; false, as mk_delivery_none() sets it, if
+ * there is none.  Rows about records that are done may be
  * gone: look first whether the record is done.
  */
 extern bool

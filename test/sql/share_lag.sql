@@ -37,9 +37,10 @@ TABLE behind;
 SELECT "offset" FROM minikafka.acquire('sl', 100, accept => true) ORDER BY 1;
 TABLE behind;
 -- a long run of others in the midst, and the end
-SELECT count(minikafka.send('sl', i::text, partition => 1)) FROM generate_series(0, 199) i;
 SET minikafka.clock_offset = '2h';
 SELECT count(*) FROM minikafka.acquire('sl', 15, accept => true);
+SELECT count(minikafka.send('sl', i::text, partition => 1)) FROM generate_series(0, 199) i;
+SELECT count(*) FROM minikafka.acquire('sl', 9, accept => true);
 SELECT partition, lag, ready, in_flight, waiting FROM behind;
 RESET minikafka.clock_offset;
 -- as it is now, whatever the snapshot
