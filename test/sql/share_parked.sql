@@ -200,6 +200,7 @@ SELECT "offset", state, error FROM keys ORDER BY 1;
 SELECT parks FROM minikafka.share_group s JOIN minikafka.consumer_group USING (group_no) WHERE group_id = 'parked';
 -- a topic that is dropped takes its letters along
 SELECT minikafka.drop_topic('parked.dead');
+SELECT * FROM rows;
 SELECT "offset", state, error FROM keys ORDER BY 1;
 SELECT minikafka.send('parked', 'h5', 'h');
 SELECT value, result FROM work();
