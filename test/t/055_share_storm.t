@@ -1,8 +1,8 @@
 # Workers of share groups in all isolation levels, with failures, savepoints,
-# rollbacks, sessions that are terminated and a server that stops at once: the
-# effect of each record is there once, in the order of its key, and each worker has
-# seen all effects before its own.  Under acquisition locks nobody answers who has
-# lost the record.
+# rollbacks, sessions that are terminated, one that is killed, which crashes the
+# server, and a server that stops at once: the effect of each record is there once, in
+# the order of its key, and each worker has seen all effects before its own.  Under
+# acquisition locks nobody answers who has lost the record.
 #
 # MINIKAFKA_STORM=10 gives each worker ten times as many calls.
 
@@ -18,13 +18,14 @@ use Time::HiRes qw(usleep);
 
 my $times   = $ENV{MINIKAFKA_STORM} // 1;
 my $keys    = 12;
-my $records = 3000;
+my $records = 5000;
 
 # What a worker may be told: that it fails itself, of SERIALIZABLE, and when its
 # session or the server is gone.
 my @expected = qw(P0001 40001 57P01 57P02 57P03);
 
-my $node = new_node('primary', 'log_error_verbosity = verbose');
+my $node = new_node('primary', 'log_error_verbosity = verbose',
+	'restart_after_crash = on');
 
 sub sql { return $node->safe_psql('postgres', $_[0]); }
 
@@ -143,10 +144,11 @@ sub start_worker
 	return start_scripts($node, @files);
 }
 
-# A round of the storm; with "stop", the server stops at once in its middle.
+# A round of the storm.  In its midst the server stops at once, or a session is
+# killed, after which the server starts again, or nothing more happens.
 sub storm
 {
-	my ($stop) = @_;
+	my ($crash) = @_;
 	my @workers;
 
 	for my $level ('read committed', 'repeatable read', 'serializable')
@@ -159,18 +161,25 @@ sub storm
 		usleep(100_000);
 		sql(q{SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE application_name = 'worker' ORDER BY random() LIMIT 1});
-		last if $stop and $_ == 10;
+		last if $crash ne 'none' and $_ == 5;
 	}
-	if ($stop)
+	if ($crash eq 'stop')
 	{
 		$node->stop('immediate');
 		$node->start;
+	}
+	elsif ($crash eq 'kill')
+	{
+		my $pid = sql(q{SELECT pid FROM pg_stat_activity
+			WHERE application_name = 'worker' ORDER BY random() LIMIT 1});
+		kill 'KILL', $pid if $pid ne '';
 	}
 	for (@workers)
 	{
 		$_->{run}->finish;
 		$states{$1}++ while $_->{err} =~ /(?:ERROR|FATAL):\s+(\w{5})/g;
 	}
+	wait_until_up($node);
 	return;
 }
 
@@ -180,11 +189,13 @@ sub done
 		FROM (SELECT group_id, count(*) AS n FROM effect GROUP BY 1) x});
 }
 
-storm(1);
-note('when the server had stopped: ', done());
-storm(0);
-note('in the storm: ', done());
+for my $crash ('stop', 'kill', 'none')
+{
+	storm($crash);
+	note("$crash: ", done());
+}
 note(join ', ', map { "$_: $states{$_}" } sort keys %states);
+like(slurp_file($node->logfile), qr/terminated by signal 9/, 'the server crashed');
 cmp_ok($states{P0001} // 0, '>', 0, 'transactions failed');
 cmp_ok($states{'57P01'} // 0, '>', 0, 'sessions were terminated');
 delete @states{@expected};

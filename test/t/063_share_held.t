@@ -217,6 +217,21 @@ for my $then ('locked', 'accepted')
 	$one->quit;
 }
 
+# ---------------------------------------------------------------------------
+# What fails a commit after the extension's part is not the fault of the record
+
+{
+	my $one  = new_session($node);
+	my $late = library('late');
+
+	make('late', 'a b');
+	ask($one, "LOAD '$late'; SET late.fail = 1");
+	is(state_after($one, q{SELECT "offset" FROM minikafka.acquire('late', accept => true)}), '40001', 'late: a commit fails');
+	ask($one, 'SET late.fail = 0');
+	is(ask($one, q{SELECT "offset", delivery_count FROM minikafka.acquire('late', accept => true)}), '0|1', 'late: that does not count');
+	$one->quit;
+}
+
 $gate->quit;
 is(server_errors($node), '', 'no internal error');
 done_testing();
