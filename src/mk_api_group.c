@@ -65,14 +65,20 @@ mk_join_topics(FunctionCallInfo fcinfo, MkJoin *join)
 	}
 }
 
-/* 22023 */
-static void
-mk_unknown_setting(const char *setting, const char *value, const char *known)
+/* A setting by its name; 22023 for one that is not "known". */
+static int
+mk_join_setting(FunctionCallInfo fcinfo, int arg, const char *argument,
+				MkGroupSetting setting, const char *known)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unknown %s \"%s\"", setting, value),
-			 errhint("There are %s.", known)));
+	const char *name = mk_api_cstring(fcinfo, arg, argument);
+	int value = mk_group_setting_find(setting, name);
+
+	if (value < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("unknown %s \"%s\"", argument, name),
+				 errhint("There are %s.", known)));
+	return value;
 }
 
 /* A timeout in microseconds */
@@ -93,7 +99,6 @@ Datum
 minikafka_join_group(PG_FUNCTION_ARGS)
 {
 	MkJoin *join;
-	char *name;
 	MemoryContext old;
 
 	mk_api_enter_writer("join_group()");
@@ -108,26 +113,18 @@ minikafka_join_group(PG_FUNCTION_ARGS)
 
 	join->has_assignor = !PG_ARGISNULL(4);
 	if (join->has_assignor)
-	{
-		name = mk_api_cstring(fcinfo, 4, "assignor");
-		if (!mk_group_setting_find_assignor(name, &join->assignor))
-			mk_unknown_setting("assignor", name,
-							   "sticky, range and roundrobin");
-	}
+		join->assignor = (MkAssignor) mk_join_setting(
+			fcinfo, 4, "assignor", MK_SETTING_ASSIGNOR,
+			"sticky, range and roundrobin");
 	join->has_protocol = !PG_ARGISNULL(5);
 	if (join->has_protocol)
-	{
-		name = mk_api_cstring(fcinfo, 5, "protocol");
-		if (!mk_group_setting_find_protocol(name, &join->protocol))
-			mk_unknown_setting("protocol", name, "cooperative and eager");
-	}
+		join->protocol = (MkProtocol) mk_join_setting(fcinfo, 5, "protocol",
+													  MK_SETTING_PROTOCOL,
+													  "cooperative and eager");
 	if (!PG_ARGISNULL(6))
-	{
-		name = mk_api_cstring(fcinfo, 6, "auto_offset_reset");
-		if (!mk_group_setting_find_reset(name, &join->reset))
-			mk_unknown_setting("auto_offset_reset", name,
-							   "earliest, latest and none");
-	}
+		join->reset = (MkReset) mk_join_setting(fcinfo, 6, "auto_offset_reset",
+												MK_SETTING_RESET,
+												"earliest, latest and none");
 	join->session_timeout = mk_join_timeout(fcinfo, 7, "session_timeout", 45);
 	join->max_poll_interval =
 		mk_join_timeout(fcinfo, 8, "max_poll_interval", 5 * 60);

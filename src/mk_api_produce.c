@@ -13,6 +13,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
@@ -35,6 +36,30 @@ typedef enum MkForm
 	MK_FORM_JSONB,
 	MK_FORM_BYTEA
 } MkForm;
+
+/*
+ * The forms of the arguments of the SQL function that is called: of several that
+ * differ in the types of the value and the key.  As long-lived as the call's flinfo.
+ */
+static const MkForm *
+mk_get_forms(FunctionCallInfo fcinfo)
+{
+	FmgrInfo *flinfo = fcinfo->flinfo;
+	MkForm *forms = flinfo->fn_extra;
+	Oid *types;
+	int n;
+
+	if (forms != NULL)
+		return forms;
+	(void) get_func_signature(flinfo->fn_oid, &types, &n);
+	forms = MemoryContextAlloc(flinfo->fn_mcxt, n * sizeof(MkForm));
+	for (int i = 0; i < n; i++)
+		forms[i] = types[i] == BYTEAOID ? MK_FORM_BYTEA
+			: types[i] == JSONBOID      ? MK_FORM_JSONB
+										: MK_FORM_TEXT;
+	flinfo->fn_extra = forms;
+	return forms;
+}
 
 /* A key or a value as bytea. */
 static Datum
@@ -121,9 +146,11 @@ mk_get_numbering(FunctionCallInfo fcinfo, int first, MkNumbering *numbering)
  */
 
 /* send(topic, value, key, headers, partition, producer, sequence, epoch) */
-static Datum
-mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
+PG_FUNCTION_INFO_V1(minikafka_send);
+Datum
+minikafka_send(PG_FUNCTION_ARGS)
 {
+	const MkForm *forms = mk_get_forms(fcinfo);
 	MkTopic *topic;
 	MkRecord record;
 	int32 partition;
@@ -132,8 +159,8 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 
 	mk_api_enter_writer("send()");
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
-	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), value_form);
-	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), key_form);
+	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), forms[1]);
+	mk_set_key(&record, PG_GETARG_DATUM(2), PG_ARGISNULL(2), forms[2]);
 	mk_set_headers(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3));
 	mk_topic_check_record(topic, &record);
 	partition = PG_ARGISNULL(4) ? mk_topic_choose_partition(topic, &record)
@@ -156,87 +183,33 @@ mk_send(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
 	PG_RETURN_INT32(partition);
 }
 
-PG_FUNCTION_INFO_V1(minikafka_send_text);
-Datum
-minikafka_send_text(PG_FUNCTION_ARGS)
-{
-	return mk_send(fcinfo, MK_FORM_TEXT, MK_FORM_TEXT);
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_jsonb);
-Datum
-minikafka_send_jsonb(PG_FUNCTION_ARGS)
-{
-	return mk_send(fcinfo, MK_FORM_JSONB, MK_FORM_TEXT);
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_bytea_text);
-Datum
-minikafka_send_bytea_text(PG_FUNCTION_ARGS)
-{
-	return mk_send(fcinfo, MK_FORM_BYTEA, MK_FORM_TEXT);
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_bytea);
-Datum
-minikafka_send_bytea(PG_FUNCTION_ARGS)
-{
-	return mk_send(fcinfo, MK_FORM_BYTEA, MK_FORM_BYTEA);
-}
-
 /* ---------------------------------------------------------------------------
  * send_at(), cancel_send()
  */
 
 /* send_at(topic, value, at, key, headers) */
-static Datum
-mk_send_at(FunctionCallInfo fcinfo, MkForm value_form, MkForm key_form)
+PG_FUNCTION_INFO_V1(minikafka_send_at);
+Datum
+minikafka_send_at(PG_FUNCTION_ARGS)
 {
+	const MkForm *forms = mk_get_forms(fcinfo);
 	MkTopic *topic;
 	MkRecord record;
 	TimestampTz at;
 
 	mk_api_enter_writer("send_at()");
 	topic = mk_api_topic(fcinfo, 0, ACL_INSERT);
-	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), value_form);
+	mk_set_value(&record, PG_GETARG_DATUM(1), PG_ARGISNULL(1), forms[1]);
 	mk_api_require(fcinfo, 2, "at");
 	at = PG_GETARG_TIMESTAMPTZ(2);
 	if (TIMESTAMP_NOT_FINITE(at))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("argument \"%s\" must be finite", "at")));
-	mk_set_key(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3), key_form);
+	mk_set_key(&record, PG_GETARG_DATUM(3), PG_ARGISNULL(3), forms[3]);
 	mk_set_headers(&record, PG_GETARG_DATUM(4), PG_ARGISNULL(4));
 	mk_topic_check_record(topic, &record);
 	PG_RETURN_INT64(mk_schedule_record(topic, &record, at));
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_at_text);
-Datum
-minikafka_send_at_text(PG_FUNCTION_ARGS)
-{
-	return mk_send_at(fcinfo, MK_FORM_TEXT, MK_FORM_TEXT);
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_at_jsonb);
-Datum
-minikafka_send_at_jsonb(PG_FUNCTION_ARGS)
-{
-	return mk_send_at(fcinfo, MK_FORM_JSONB, MK_FORM_TEXT);
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_at_bytea_text);
-Datum
-minikafka_send_at_bytea_text(PG_FUNCTION_ARGS)
-{
-	return mk_send_at(fcinfo, MK_FORM_BYTEA, MK_FORM_TEXT);
-}
-
-PG_FUNCTION_INFO_V1(minikafka_send_at_bytea);
-Datum
-minikafka_send_at_bytea(PG_FUNCTION_ARGS)
-{
-	return mk_send_at(fcinfo, MK_FORM_BYTEA, MK_FORM_BYTEA);
 }
 
 /* cancel_send(id) */

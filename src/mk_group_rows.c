@@ -90,67 +90,17 @@ StaticAssertDecl(Natts_assignment == MK_NATTS_ASSIGNMENT,
  * Reading
  */
 
-/* An error for a name in the catalog that no setting has. */
-static void
-mk_unknown_name(const char *name)
+/* The value of a column that holds the name of a setting; if NULL, the first. */
+static int
+mk_setting_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno,
+				  MkGroupSetting setting)
 {
-	elog(ERROR, "unknown name \"%s\" in the catalog", name);
-}
+	const char *name = mk_rows_text_or_null(rows, tuple, attno);
+	int value = name != NULL ? mk_group_setting_find(setting, name) : 0;
 
-/* The columns that hold names of settings. */
-static MkAssignor
-mk_assignor_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	char *name = mk_rows_text(rows, tuple, attno);
-	MkAssignor assignor = MK_ASSIGNOR_STICKY;
-
-	if (!mk_group_setting_find_assignor(name, &assignor))
-		mk_unknown_name(name);
-	return assignor;
-}
-
-static MkGroupKind
-mk_kind_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	char *name = mk_rows_text(rows, tuple, attno);
-	MkGroupKind kind = MK_GROUP_CONSUMER;
-
-	if (!mk_group_setting_find_kind(name, &kind))
-		mk_unknown_name(name);
-	return kind;
-}
-
-static MkProtocol
-mk_protocol_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	char *name = mk_rows_text(rows, tuple, attno);
-	MkProtocol protocol = MK_PROTOCOL_COOPERATIVE;
-
-	if (!mk_group_setting_find_protocol(name, &protocol))
-		mk_unknown_name(name);
-	return protocol;
-}
-
-static MkReset
-mk_reset_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	char *name = mk_rows_text(rows, tuple, attno);
-	MkReset reset = MK_RESET_EARLIEST;
-
-	if (!mk_group_setting_find_reset(name, &reset))
-		mk_unknown_name(name);
-	return reset;
-}
-
-static MkRemoved
-mk_removed_column(const MkRows *rows, HeapTuple tuple, AttrNumber attno)
-{
-	char *name = mk_rows_text_or_null(rows, tuple, attno);
-	MkRemoved removed = MK_REMOVED_NOT;
-
-	if (name != NULL && !mk_group_setting_find_removed(name, &removed))
-		mk_unknown_name(name);
-	return removed;
+	if (value < 0)
+		elog(ERROR, "unknown name \"%s\" in the catalog", name);
+	return value;
 }
 
 /* Reading the columns of a row into the struct, for each table. */
@@ -167,8 +117,10 @@ mk_group_read(const MkRows *rows, HeapTuple tuple, MkGroup *g)
 	g->has_settings = !isnull;
 	if (g->has_settings)
 	{
-		g->assignor = mk_assignor_column(rows, tuple, Anum_group_assignor);
-		g->protocol = mk_protocol_column(rows, tuple, Anum_group_protocol);
+		g->assignor = (MkAssignor) mk_setting_column(
+			rows, tuple, Anum_group_assignor, MK_SETTING_ASSIGNOR);
+		g->protocol = (MkProtocol) mk_setting_column(
+			rows, tuple, Anum_group_protocol, MK_SETTING_PROTOCOL);
 	}
 	g->rebalanced_why =
 		mk_rows_text_or_null(rows, tuple, Anum_group_rebalanced_why);
@@ -178,7 +130,8 @@ mk_group_read(const MkRows *rows, HeapTuple tuple, MkGroup *g)
 	g->halved_at =
 		mk_rows_time_or(rows, tuple, Anum_group_halved_at, DT_NOBEGIN);
 	g->halved_for = mk_rows_interval_or(rows, tuple, Anum_group_halved_for, 0);
-	g->kind = mk_kind_column(rows, tuple, Anum_group_kind);
+	g->kind = (MkGroupKind) mk_setting_column(rows, tuple, Anum_group_kind,
+											  MK_SETTING_KIND);
 	g->tid = tuple->t_self;
 }
 
@@ -267,7 +220,8 @@ mk_member_read(const MkRows *rows, HeapTuple tuple, MkMember *m)
 	m->topic_ids = palloc0(Max(m->ntopics, 1) * sizeof(int32));
 	for (int i = 0; i < Min(m->ntopics, ntopic_ids); i++)
 		m->topic_ids[i] = DatumGetInt32(topic_ids[i]);
-	m->reset = mk_reset_column(rows, tuple, Anum_member_auto_offset_reset);
+	m->reset = (MkReset) mk_setting_column(
+		rows, tuple, Anum_member_auto_offset_reset, MK_SETTING_RESET);
 	m->session_timeout =
 		mk_rows_interval(rows, tuple, Anum_member_session_timeout);
 	m->max_poll_interval =
@@ -276,7 +230,8 @@ mk_member_read(const MkRows *rows, HeapTuple tuple, MkMember *m)
 		mk_rows_interval(rows, tuple, Anum_member_rebalance_timeout);
 	m->joined_at = mk_rows_time(rows, tuple, Anum_member_joined_at);
 	m->removed_at = mk_rows_time_or(rows, tuple, Anum_member_removed_at, 0);
-	m->removed = mk_removed_column(rows, tuple, Anum_member_removed_why);
+	m->removed = (MkRemoved) mk_setting_column(
+		rows, tuple, Anum_member_removed_why, MK_SETTING_REMOVED);
 	m->tid = tuple->t_self;
 }
 

@@ -47,15 +47,17 @@ static const char *const mk_removeds[] = {
 StaticAssertDecl(lengthof(mk_removeds) == MK_REMOVED_MAX_POLL_INTERVAL + 1,
 				 "each reason has a name");
 
-/* The place of a name, -1 if it is none of these. */
-static int
-mk_name_find(const char *const *names, int n, const char *name)
+static const struct
 {
-	for (int i = 0; i < n; i++)
-		if (strcmp(names[i], name) == 0)
-			return i;
-	return -1;
-}
+	int n;
+	const char *const *names;
+} mk_settings[] = {
+	[MK_SETTING_KIND] = {lengthof(mk_kinds), mk_kinds},
+	[MK_SETTING_ASSIGNOR] = {lengthof(mk_assignors), mk_assignors},
+	[MK_SETTING_PROTOCOL] = {lengthof(mk_protocols), mk_protocols},
+	[MK_SETTING_RESET] = {lengthof(mk_resets), mk_resets},
+	[MK_SETTING_REMOVED] = {lengthof(mk_removeds), mk_removeds},
+};
 
 const char *
 mk_group_setting_kind(MkGroupKind kind)
@@ -87,52 +89,11 @@ mk_group_setting_removed(MkRemoved removed)
 	return mk_removeds[removed];
 }
 
-bool
-mk_group_setting_find_kind(const char *name, MkGroupKind *kind)
+int
+mk_group_setting_find(MkGroupSetting setting, const char *name)
 {
-	int found = mk_name_find(mk_kinds, lengthof(mk_kinds), name);
-
-	if (found >= 0)
-		*kind = (MkGroupKind) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_assignor(const char *name, MkAssignor *assignor)
-{
-	int found = mk_name_find(mk_assignors, lengthof(mk_assignors), name);
-
-	if (found >= 0)
-		*assignor = (MkAssignor) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_protocol(const char *name, MkProtocol *protocol)
-{
-	int found = mk_name_find(mk_protocols, lengthof(mk_protocols), name);
-
-	if (found >= 0)
-		*protocol = (MkProtocol) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_reset(const char *name, MkReset *reset)
-{
-	int found = mk_name_find(mk_resets, lengthof(mk_resets), name);
-
-	if (found >= 0)
-		*reset = (MkReset) found;
-	return found >= 0;
-}
-
-bool
-mk_group_setting_find_removed(const char *name, MkRemoved *removed)
-{
-	int found = mk_name_find(mk_removeds, lengthof(mk_removeds), name);
-
-	if (found >= 0)
-		*removed = (MkRemoved) found;
-	return found >= 0;
+	for (int i = 0; i < mk_settings[setting].n; i++)
+		if (strcmp(mk_settings[setting].names[i], name) == 0)
+			return i;
+	return -1;
 }

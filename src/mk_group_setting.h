@@ -73,13 +73,16 @@ extern const char *mk_group_setting_protocol(MkProtocol protocol);
 extern const char *mk_group_setting_reset(MkReset reset);
 extern const char *mk_group_setting_removed(MkRemoved removed);
 
-/* The setting of that name; false if there is none. */
-extern bool mk_group_setting_find_kind(const char *name, MkGroupKind *kind);
-extern bool
-mk_group_setting_find_assignor(const char *name, MkAssignor *assignor);
-extern bool
-mk_group_setting_find_protocol(const char *name, MkProtocol *protocol);
-extern bool mk_group_setting_find_reset(const char *name, MkReset *reset);
-extern bool mk_group_setting_find_removed(const char *name, MkRemoved *removed);
+/* The value of this setting with that name, -1 if there is none. */
+typedef enum MkGroupSetting
+{
+	MK_SETTING_KIND,
+	MK_SETTING_ASSIGNOR,
+	MK_SETTING_PROTOCOL,
+	MK_SETTING_RESET,
+	MK_SETTING_REMOVED
+} MkGroupSetting;
+
+extern int mk_group_setting_find(MkGroupSetting setting, const char *name);
 
 #endif /* MK_GROUP_SETTING_H */

@@ -9,7 +9,7 @@ CREATE FUNCTION minikafka.send(
 	producer text DEFAULT NULL,
 	sequence bigint DEFAULT NULL,
 	epoch integer DEFAULT NULL)
-RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_text';
+RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send';
 COMMENT ON FUNCTION minikafka.send(text, text, text, jsonb, integer, text, bigint, integer) IS
 'Adds a record to the transaction, and returns the partition. The record gets its offset and is stored when the transaction commits. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; requires a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Requires INSERT on the topic, and the producer. Errors: 42704 unknown topic or partition, 42501, 22023 invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only, MK045 the sequence is not the next one, or was sent before with another key or value, MK047 the epoch is not the current one, both also at COMMIT.';
 
@@ -22,7 +22,7 @@ CREATE FUNCTION minikafka.send(
 	producer text DEFAULT NULL,
 	sequence bigint DEFAULT NULL,
 	epoch integer DEFAULT NULL)
-RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_jsonb';
+RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send';
 COMMENT ON FUNCTION minikafka.send(text, jsonb, text, jsonb, integer, text, bigint, integer) IS
 'Adds a record to the transaction, and returns the partition. The record gets its offset and is stored when the transaction commits. The value is stored as its text. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; requires a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Requires INSERT on the topic, and the producer. Errors: 42704 unknown topic or partition, 42501, 22023 invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only, MK045 the sequence is not the next one, or was sent before with another key or value, MK047 the epoch is not the current one, both also at COMMIT.';
 
@@ -35,7 +35,7 @@ CREATE FUNCTION minikafka.send(
 	producer text DEFAULT NULL,
 	sequence bigint DEFAULT NULL,
 	epoch integer DEFAULT NULL)
-RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_text';
+RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send';
 COMMENT ON FUNCTION minikafka.send(text, json, text, jsonb, integer, text, bigint, integer) IS
 'Adds a record to the transaction, and returns the partition. The record gets its offset and is stored when the transaction commits. The value is stored as its text. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; requires a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Requires INSERT on the topic, and the producer. Errors: 42704 unknown topic or partition, 42501, 22023 invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only, MK045 the sequence is not the next one, or was sent before with another key or value, MK047 the epoch is not the current one, both also at COMMIT.';
 
@@ -48,7 +48,7 @@ CREATE FUNCTION minikafka.send(
 	producer text DEFAULT NULL,
 	sequence bigint DEFAULT NULL,
 	epoch integer DEFAULT NULL)
-RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_bytea_text';
+RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send';
 COMMENT ON FUNCTION minikafka.send(text, bytea, text, jsonb, integer, text, bigint, integer) IS
 'Adds a record to the transaction, and returns the partition. The record gets its offset and is stored when the transaction commits. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; requires a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Requires INSERT on the topic, and the producer. Errors: 42704 unknown topic or partition, 42501, 22023 invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only, MK045 the sequence is not the next one, or was sent before with another key or value, MK047 the epoch is not the current one, both also at COMMIT.';
 
@@ -61,7 +61,7 @@ CREATE FUNCTION minikafka.send(
 	producer text DEFAULT NULL,
 	sequence bigint DEFAULT NULL,
 	epoch integer DEFAULT NULL)
-RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_bytea';
+RETURNS integer LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send';
 COMMENT ON FUNCTION minikafka.send(text, bytea, bytea, jsonb, integer, text, bigint, integer) IS
 'Adds a record to the transaction, and returns the partition. The record gets its offset and is stored when the transaction commits. Without key and partition: one partition for the whole transaction and topic. headers: a JSON object, or an array of {key, value or base64}. producer and sequence: the producer numbers its records to each partition from 0; a repeat is acknowledged and not stored again; requires a key or a partition. epoch: as init_producer() returned it; NULL: the current one. Requires INSERT on the topic, and the producer. Errors: 42704 unknown topic or partition, 42501, 22023 invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only, MK045 the sequence is not the next one, or was sent before with another key or value, MK047 the epoch is not the current one, both also at COMMIT.';
 

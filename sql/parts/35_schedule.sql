@@ -6,7 +6,7 @@ CREATE FUNCTION minikafka.send_at(
 	at timestamptz,
 	key text DEFAULT NULL,
 	headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at_text';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at';
 COMMENT ON FUNCTION minikafka.send_at(text, text, timestamptz, text, jsonb) IS
 'Schedules a record, and returns its id. When the transaction has committed and the time has come, the record is sent as send() does, and gets its offset then, and its partition. Records of a key are sent in the order of their times, and of their ids. The delivery worker sends what is due; without it, deliver_due(), maintain() and wait_for_records() do. At that time the role that scheduled the record must still have INSERT, and the record must satisfy the contract: otherwise it is tried again later, and the view scheduled shows why. headers: as for send(). Requires INSERT on the topic. Errors: 42704 unknown topic, also at COMMIT, 42501, 22023 at is NULL or infinite, or invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only.';
 
@@ -16,7 +16,7 @@ CREATE FUNCTION minikafka.send_at(
 	at timestamptz,
 	key text DEFAULT NULL,
 	headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at_jsonb';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at';
 COMMENT ON FUNCTION minikafka.send_at(text, jsonb, timestamptz, text, jsonb) IS
 'Schedules a record, and returns its id. When the transaction has committed and the time has come, the record is sent as send() does, and gets its offset then, and its partition. Records of a key are sent in the order of their times, and of their ids. The delivery worker sends what is due; without it, deliver_due(), maintain() and wait_for_records() do. At that time the role that scheduled the record must still have INSERT, and the record must satisfy the contract: otherwise it is tried again later, and the view scheduled shows why. The value is stored as its text. headers: as for send(). Requires INSERT on the topic. Errors: 42704 unknown topic, also at COMMIT, 42501, 22023 at is NULL or infinite, or invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only.';
 
@@ -26,7 +26,7 @@ CREATE FUNCTION minikafka.send_at(
 	at timestamptz,
 	key text DEFAULT NULL,
 	headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at_text';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at';
 COMMENT ON FUNCTION minikafka.send_at(text, json, timestamptz, text, jsonb) IS
 'Schedules a record, and returns its id. When the transaction has committed and the time has come, the record is sent as send() does, and gets its offset then, and its partition. Records of a key are sent in the order of their times, and of their ids. The delivery worker sends what is due; without it, deliver_due(), maintain() and wait_for_records() do. At that time the role that scheduled the record must still have INSERT, and the record must satisfy the contract: otherwise it is tried again later, and the view scheduled shows why. The value is stored as its text. headers: as for send(). Requires INSERT on the topic. Errors: 42704 unknown topic, also at COMMIT, 42501, 22023 at is NULL or infinite, or invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only.';
 
@@ -36,7 +36,7 @@ CREATE FUNCTION minikafka.send_at(
 	at timestamptz,
 	key text,
 	headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at_bytea_text';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at';
 COMMENT ON FUNCTION minikafka.send_at(text, bytea, timestamptz, text, jsonb) IS
 'Schedules a record, and returns its id. When the transaction has committed and the time has come, the record is sent as send() does, and gets its offset then, and its partition. Records of a key are sent in the order of their times, and of their ids. The delivery worker sends what is due; without it, deliver_due(), maintain() and wait_for_records() do. At that time the role that scheduled the record must still have INSERT, and the record must satisfy the contract: otherwise it is tried again later, and the view scheduled shows why. headers: as for send(). Requires INSERT on the topic. Errors: 42704 unknown topic, also at COMMIT, 42501, 22023 at is NULL or infinite, or invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only.';
 
@@ -46,7 +46,7 @@ CREATE FUNCTION minikafka.send_at(
 	at timestamptz,
 	key bytea DEFAULT NULL,
 	headers jsonb DEFAULT NULL)
-RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at_bytea';
+RETURNS bigint LANGUAGE c AS 'MODULE_PATHNAME', 'minikafka_send_at';
 COMMENT ON FUNCTION minikafka.send_at(text, bytea, timestamptz, bytea, jsonb) IS
 'Schedules a record, and returns its id. When the transaction has committed and the time has come, the record is sent as send() does, and gets its offset then, and its partition. Records of a key are sent in the order of their times, and of their ids. The delivery worker sends what is due; without it, deliver_due(), maintain() and wait_for_records() do. At that time the role that scheduled the record must still have INSERT, and the record must satisfy the contract: otherwise it is tried again later, and the view scheduled shows why. headers: as for send(). Requires INSERT on the topic. Errors: 42704 unknown topic, also at COMMIT, 42501, 22023 at is NULL or infinite, or invalid headers, 54000 too large, 23502, 23514, 22021 or 22P02 the record violates NOT NULL, CHECK or value_format of the topic, 25006 read-only.';
 
