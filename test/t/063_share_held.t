@@ -137,8 +137,9 @@ sub go_on
 	is(ask($one, acquire('looks', 1)), '1', 'runs: it passes over what is held');
 	ask($holder, 'ROLLBACK');
 	stop_at($one, 'minikafka.share_done', acquire('looks', 1));
-	is(ask($two, acquire('looks', 1)), '2', 'runs: another one does not get it');
-	is(go_on(), '0', 'runs: it gets it');
+	# whichever of them gets it
+	my $got = ask($two, acquire('looks', 1));
+	is(join(' ', sort $got, go_on()), '0 2', 'runs: another one gets another record');
 
 	# a session that reads the log does so before that: what is done meanwhile is done
 	make('log', 'a b c');
@@ -155,8 +156,8 @@ sub go_on
 	ask($holder, q{SELECT minikafka.acknowledge('deliveries', receipt, 'fail', retry_after => '0')
 		FROM minikafka.acquire('deliveries')});
 	stop_at($one, 'minikafka.share_delivery', acquire('deliveries', 1));
-	is(ask($two, acquire('deliveries', 1)), '1', 'deliveries: another one does not get it');
-	is(go_on(), '0', 'deliveries: it gets it');
+	$got = ask($two, acquire('deliveries', 1));
+	is(join(' ', sort $got, go_on()), '0 1', 'deliveries: another one gets another record');
 
 	# deliveries that a rollback has failed
 	make('undone', 'a b c', q{, backoff => '1 ms', max_backoff => '1 ms'});
