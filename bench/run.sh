@@ -3,7 +3,7 @@
 # bash bench/run.sh [ROW ...]: compares minikafka with the plain SQL that you
 # would write instead, on a private server in a temporary folder, with fsync on.
 #
-# The rows are send, batch, async, fetch, size, snapshot, consume, members, lag,
+# The rows are send, preloaded, batch, async, fetch, size, snapshot, consume, members, lag,
 # commits, numbered, appended, outbox, compaction, retention, wake, waiters, share,
 # share_batch, share_stuck, share_pinned, share_cold, and share_busy.  The rows of
 # share groups are in bench/share.sh.
@@ -26,7 +26,8 @@
 #   COLD=10000000         records that are done in "share_cold"
 #   PGMQ_SQL=/path        pgmq's SQL file (pgmq.sql), for "share"; without pgmq
 #                         if not given
-#   PRELOAD=1             0: no shared_preload_libraries in "wake" and "waiters"
+#   PRELOAD=1             0: no shared_preload_libraries in "preloaded", "wake" and
+#                         "waiters"
 #   SHARED_BUFFERS=512MB  the server's cache
 #   PG_CONFIG=/path       use that PostgreSQL; without PgQ if it has none
 #   KEEP=1                keep the temporary folder
@@ -68,7 +69,7 @@ PGMQ_SQL=${PGMQ_SQL:-}
 PRELOAD=${PRELOAD:-1}
 SHARED_BUFFERS=${SHARED_BUFFERS:-512MB}
 OUT=$(realpath -m "${OUT:-/dev/null}")
-ROWS=(send batch async fetch size snapshot consume members lag commits
+ROWS=(send preloaded batch async fetch size snapshot consume members lag commits
     numbered appended outbox compaction retention wake waiters
     share share_batch share_stuck share_pinned share_cold share_busy)
 
@@ -324,6 +325,36 @@ row_async() {
         report "send, no wait for WAL, 8 cl., 8 part." PgQ 1.2 ours pgq
     fi
     report "send, no wait for WAL, 8 cl., 8 part." INSERT - ours insert
+}
+
+# sends_preloaded MODE: as row_send, with this synchronous_commit
+sends_preloaded() {
+    local mode=$1 clients partitions name target all
+    export PGOPTIONS="-c synchronous_commit=$mode"
+    for clients in 1 8 32; do
+        for partitions in 1 8; do
+            name=one
+            if [ "$partitions" = 8 ]; then name=eight; fi
+            target=0.9
+            if [ "$mode" = off ]; then
+                target=0.75
+                if [ "$partitions" = 8 ]; then target=0.85; fi
+            fi
+            all=("ours run send $clients -D topic=$name"
+                "insert run send_insert $clients -D partitions=$partitions")
+            if [ -n "$PGQ" ]; then all+=("pgq run send_pgq $clients"); fi
+            compete "${all[@]}"
+            name="preloaded, $clients cl., $partitions p., fsync $mode"
+            report "$name" INSERT "$target" ours insert
+            if [ -n "$PGQ" ]; then report "$name" PgQ 1.0 ours pgq; fi
+        done
+    done
+    unset PGOPTIONS
+}
+
+row_preloaded() {
+    with_preload sends_preloaded on
+    with_preload sends_preloaded off
 }
 
 row_batch() {

@@ -116,7 +116,7 @@ mk_alarm_wake(int process)
 }
 
 static void
-mk_alarm_transaction_end(void)
+mk_alarm_transaction_end(bool committed)
 {
 	MkAlarmDatabase *entry;
 	int wake = MK_NO_PROCESS;

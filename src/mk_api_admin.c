@@ -21,6 +21,7 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_segment_check.h"
+#include "mk_tail.h"
 #include "mk_topic.h"
 
 /* delete_records(topic, partition, before_offset) */
@@ -67,6 +68,11 @@ mk_report(const char *severity, int32 partition, int64 offset,
 	values[3] = CStringGetTextDatum(problem);
 	tuplestore_putvalues(report->rsinfo->setResult, report->rsinfo->setDesc,
 						 values, nulls);
+
+	/* something else has written: the next sender is to look for itself */
+	if (strcmp(severity, "error") == 0)
+		mk_tail_void(report->topic->relid,
+					 partition < 0 ? MK_TAIL_ALL : partition);
 }
 
 /* Checks a committed offset of a group. */

@@ -35,10 +35,12 @@ struct MkAppender
 	MemoryContext batch_context; /* reset after each batch */
 	int nslots;
 	TupleTableSlot **slots;
+	const MkRecord *filled; /* records that the first slots have already */
+	int nfilled;
 
-	/* the segment of the next offset, while it is open */
+	/* the segment of the next offset, or before that is known of a guess */
 	bool is_open;
-	int64 segment_end;
+	int64 segment_number;
 	MkSegment segment;
 	bool indexes_open;
 	IndexInfo *pkey_info; /* if the primary key is the only index, ... */
@@ -47,26 +49,17 @@ struct MkAppender
 };
 
 MkAppender *
-mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
-				TimestampTz ts, MkSegment *open, MkContract *contract)
+mk_append_begin(const MkTopic *topic, int32 partition, MkContract *contract)
 {
 	MkAppender *a = palloc0(sizeof(MkAppender));
 
-	Assert(mk_lock_sequence_is_mine(topic->topic_id, partition));
 	Assert(partition >= 0 && partition < topic->npartitions);
 	a->topic = topic;
 	a->partition = partition;
-	a->next_offset = next_offset;
-	a->ts = ts;
 	a->contract = contract;
 	a->context = CurrentMemoryContext;
 	a->batch_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka append", ALLOCSET_DEFAULT_SIZES);
-	if (open != NULL)
-	{
-		a->segment = *open;
-		a->is_open = true;
-	}
 	return a;
 }
 
@@ -94,22 +87,13 @@ mk_append_open_indexes(void *arg)
 }
 
 /*
- * Opens the segment of the next offset, if it is not open, and its indexes.
- * An index that is created after this transaction has locked the table does
- * not matter: CREATE INDEX CONCURRENTLY waits for this transaction before it
- * relies on new rows.
+ * Opens the indexes of the segment.  An index that is created after this
+ * transaction has locked the table does not matter: CREATE INDEX CONCURRENTLY
+ * waits for this transaction before it relies on new rows.
  */
 static void
 mk_append_open(MkAppender *a)
 {
-	int64 segment = a->next_offset / a->topic->segment_records;
-
-	if (!a->is_open &&
-		!mk_segment_open(a->topic, a->partition, segment, RowExclusiveLock,
-						 NULL, &a->segment))
-		mk_segment_missing(a->topic, a->partition, segment);
-	a->is_open = true;
-	a->segment_end = (segment + 1) * a->topic->segment_records;
 	mk_contract_check_segment(a->contract, a->topic, a->segment.rel);
 	if (a->segment.pkey_only)
 		a->pkey_info = BuildIndexInfo(a->segment.pkey);
@@ -118,9 +102,9 @@ mk_append_open(MkAppender *a)
 	a->indexes_open = true;
 }
 
-/* Closes the segment; its locks are held to the end of the transaction. */
+/* Closes the segment; unless "keep", nothing was written into it. */
 static void
-mk_append_close(MkAppender *a)
+mk_append_close(MkAppender *a, bool keep)
 {
 	if (a->indexes_open && !a->segment.pkey_only)
 	{
@@ -128,9 +112,61 @@ mk_append_close(MkAppender *a)
 		FreeExecutorState(a->estate);
 	}
 	if (a->is_open)
-		mk_segment_close(&a->segment, true);
+		mk_segment_close(&a->segment, keep);
 	a->indexes_open = false;
 	a->is_open = false;
+}
+
+void
+mk_append_open_ahead(MkAppender *a, int64 segment, Oid *known)
+{
+	if (a->is_open && a->segment_number == segment)
+		return;
+	mk_append_close(a, false);
+	a->is_open = mk_segment_open(a->topic, a->partition, segment,
+								 RowExclusiveLock, known, &a->segment);
+	a->segment_number = segment;
+	if (a->is_open)
+		mk_append_open(a);
+}
+
+void
+mk_append_close_ahead(MkAppender *a)
+{
+	mk_append_close(a, false);
+}
+
+const MkSegment *
+mk_append_segment(const MkAppender *a, int64 segment)
+{
+	return a->is_open && a->segment_number == segment ? &a->segment : NULL;
+}
+
+void
+mk_append_start(MkAppender *a, int64 next_offset, TimestampTz ts)
+{
+	Assert(mk_lock_sequence_is_mine(a->topic->topic_id, a->partition));
+	a->next_offset = next_offset;
+	a->ts = ts;
+}
+
+void
+mk_append_take(MkAppender *a, int64 segment, const MkSegment *open)
+{
+	mk_append_close(a, false);
+	a->segment = *open;
+	a->segment_number = segment;
+	a->is_open = true;
+}
+
+void
+mk_append_last(const MkAppender *a, int64 *next_offset, TimestampTz *ts,
+			   uint32 *file)
+{
+	Assert(a->is_open);
+	*next_offset = a->next_offset;
+	*ts = a->ts;
+	*file = mk_relation_file(a->segment.pkey);
 }
 
 /* Adds the first n slots to the primary key, if it is the only index. */
@@ -167,14 +203,12 @@ mk_append_index_entries(void *arg)
 	}
 }
 
-/*
- * Appends n records, at most MK_APPEND_BATCH, which fit into the open segment.
- */
-static void
-mk_append_batch(MkAppender *a, const MkRecord *records, int n)
+void
+mk_append_fill(MkAppender *a, const MkRecord *records, int n)
 {
 	MemoryContext old = MemoryContextSwitchTo(a->context);
 
+	Assert(n <= MK_APPEND_BATCH);
 	while (a->nslots < n)
 	{
 		a->slots = mk_array_grow(a->context, a->slots, a->nslots,
@@ -190,9 +224,6 @@ mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 		const MkRecord *r = &records[i];
 
 		ExecClearTuple(slot);
-		slot->tts_values[Anum_record_offset - 1] =
-			Int64GetDatum(a->next_offset + i);
-		slot->tts_values[Anum_record_ts - 1] = TimestampTzGetDatum(a->ts);
 		slot->tts_values[Anum_record_partition - 1] =
 			Int32GetDatum(a->partition);
 		slot->tts_values[Anum_record_key - 1] = r->key;
@@ -203,6 +234,28 @@ mk_append_batch(MkAppender *a, const MkRecord *records, int n)
 		slot->tts_isnull[Anum_record_value - 1] = r->value_isnull;
 		slot->tts_isnull[Anum_record_headers - 1] = r->headers_isnull;
 		ExecStoreVirtualTuple(slot);
+	}
+	a->filled = records;
+	a->nfilled = n;
+}
+
+/*
+ * Appends n records, at most MK_APPEND_BATCH, which fit into the open segment.
+ */
+static void
+mk_append_batch(MkAppender *a, const MkRecord *records, int n)
+{
+	MemoryContext old;
+
+	if (a->filled != records || a->nfilled < n)
+		mk_append_fill(a, records, n);
+	a->nfilled = 0;
+	for (int i = 0; i < n; i++)
+	{
+		a->slots[i]->tts_values[Anum_record_offset - 1] =
+			Int64GetDatum(a->next_offset + i);
+		a->slots[i]->tts_values[Anum_record_ts - 1] =
+			TimestampTzGetDatum(a->ts);
 	}
 
 	if (a->contract != NULL)
@@ -232,18 +285,23 @@ void
 mk_append_records(MkAppender *a, const MkRecord *records, int n)
 {
 	MemoryContext old = MemoryContextSwitchTo(a->context);
+	int64 size = a->topic->segment_records;
 
 	while (n > 0)
 	{
-		int fit;
+		int64 segment = a->next_offset / size;
+		int fit = (int) Min(Min(n, MK_APPEND_BATCH),
+							(segment + 1) * size - a->next_offset);
 
 		CHECK_FOR_INTERRUPTS();
-		if (a->indexes_open && a->next_offset == a->segment_end)
-			mk_append_close(a);
+		if (a->is_open && a->segment_number != segment)
+			mk_append_close(a, true);
+		if (!a->is_open)
+			mk_append_open_ahead(a, segment, NULL);
+		if (!a->is_open)
+			mk_segment_missing(a->topic, a->partition, segment);
 		if (!a->indexes_open)
 			mk_append_open(a);
-		fit =
-			(int) Min(Min(n, MK_APPEND_BATCH), a->segment_end - a->next_offset);
 		mk_append_batch(a, records, fit);
 		records += fit;
 		n -= fit;
@@ -254,7 +312,7 @@ mk_append_records(MkAppender *a, const MkRecord *records, int n)
 void
 mk_append_end(MkAppender *a)
 {
-	mk_append_close(a);
+	mk_append_close(a, true);
 	for (int i = 0; i < a->nslots; i++)
 		ExecDropSingleTupleTableSlot(a->slots[i]);
 	MemoryContextDelete(a->batch_context);

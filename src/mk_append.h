@@ -21,19 +21,45 @@
 typedef struct MkAppender MkAppender;
 
 /*
- * Begins to append from next_offset on, with the time ts.  The caller holds
- * mk_lock_sequence, and the segments that are needed exist.  "open" is the
- * segment of next_offset, opened with RowExclusiveLock, which the appender
- * takes over; or NULL.  "contract" is the contract that the records were
- * checked against, or NULL.  All memory is allocated in the current context of
- * this call.
+ * Prepares to append.  "contract" is the contract that the records were checked
+ * against, or NULL.  All memory is allocated in the current context of this call.
  */
 extern MkAppender *
-mk_append_begin(const MkTopic *topic, int32 partition, int64 next_offset,
-				TimestampTz ts, MkSegment *open, MkContract *contract);
+mk_append_begin(const MkTopic *topic, int32 partition, MkContract *contract);
+
+/*
+ * What can be done before the caller holds mk_lock_sequence: to get ready for the
+ * first records, at most MK_APPEND_BATCH, which are the first that are appended and
+ * stay where they are; and to open the table of the segment that they will probably
+ * go to, if it exists, with RowExclusiveLock (for "known" see mk_segment_open).
+ * The third function closes that table and releases its locks, for a caller that is
+ * going to wait; the fourth returns it if it is open, else NULL.
+ */
+extern void
+mk_append_fill(MkAppender *appender, const MkRecord *records, int n);
+extern void
+mk_append_open_ahead(MkAppender *appender, int64 segment, Oid *known);
+extern void mk_append_close_ahead(MkAppender *appender);
+extern const MkSegment *
+mk_append_segment(const MkAppender *appender, int64 segment);
+
+/*
+ * Begins to append from next_offset on, with the time ts.  The caller holds
+ * mk_lock_sequence, and the segments that are needed exist.  The second function
+ * gives the appender a segment that is open with RowExclusiveLock, in place of the
+ * one that was opened ahead.
+ */
+extern void
+mk_append_start(MkAppender *appender, int64 next_offset, TimestampTz ts);
+extern void
+mk_append_take(MkAppender *appender, int64 segment, const MkSegment *open);
+
 /* Appends n records at the next offsets, in as many segments as they need. */
 extern void
 mk_append_records(MkAppender *appender, const MkRecord *records, int n);
+/* The next offset, the time of the last record, and the file of its key. */
+extern void mk_append_last(const MkAppender *appender, int64 *next_offset,
+						   TimestampTz *ts, uint32 *file);
 /* Closes the segment; its locks are held to the end of the transaction. */
 extern void mk_append_end(MkAppender *appender);
 

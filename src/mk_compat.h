@@ -7,6 +7,7 @@
 #define MK_COMPAT_H
 
 #include "access/genam.h"
+#include "access/nbtree.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_namespace_d.h"
 #include "catalog/pg_tablespace_d.h"
@@ -18,6 +19,7 @@
 #include "storage/procarray.h"
 #include "storage/sinvaladt.h"
 #include "utils/acl.h"
+#include "utils/rel.h"
 #include "utils/wait_event.h"
 
 #if PG_VERSION_NUM >= 160000
@@ -227,6 +229,28 @@ mk_wait_event(const char *name, uint32 *event)
 #endif
 	}
 	return *event;
+}
+
+/* The number of a relation's file, which is another one when it is rewritten. */
+static inline uint32
+mk_relation_file(Relation rel)
+{
+#if PG_VERSION_NUM >= 160000
+	return rel->rd_locator.relNumber;
+#else
+	return rel->rd_node.relNode;
+#endif
+}
+
+/* The last leaf of a btree, locked for reading; InvalidBuffer if it has none. */
+static inline Buffer
+mk_bt_last_leaf(Relation index)
+{
+#if PG_VERSION_NUM >= 170000
+	return _bt_get_endpoint(index, 0, true);
+#else
+	return _bt_get_endpoint(index, 0, true, NULL);
+#endif
 }
 
 /* The number of this process, below MaxBackends. */

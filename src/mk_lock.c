@@ -58,28 +58,34 @@ mk_acquire_try(const LOCKTAG *tag, LOCKMODE mode)
 	return LockAcquire(tag, mode, false, true) != LOCKACQUIRE_NOT_AVAIL;
 }
 
-void
-mk_lock_sequence(int32 topic_id, int32 partition)
+bool
+mk_lock_sequence_try(int32 topic_id, int32 partition, pg_atomic_uint32 *held)
 {
 	LOCKTAG tag = mk_tag(MK_LOCK_SEQUENCE, topic_id, partition);
 
-	if (mk_acquire_try(&tag, ShareUpdateExclusiveLock))
-		return;
-
-	for (int i = 0; i < MK_TRIES; i++)
+	for (int i = 0; i <= MK_TRIES; i++)
 	{
+		if ((held == NULL || pg_atomic_read_u32(held) == 0) &&
+			mk_acquire_try(&tag, ShareUpdateExclusiveLock))
+			return true;
 		if (i < MK_TRIES_SPINNING)
 		{
-			for (int j = 0; j < MK_SPINS_PER_TRY; j++)
+			for (int j = 0; j < MK_SPINS_PER_TRY &&
+				 (held == NULL || pg_atomic_read_u32(held) != 0);
+				 j++)
 				SPIN_DELAY();
 		}
 		else
 			pg_usleep(MK_TRY_SLEEP_US);
 		CHECK_FOR_INTERRUPTS();
-		if (mk_acquire_try(&tag, ShareUpdateExclusiveLock))
-			return;
 	}
-	(void) LockAcquire(&tag, ShareUpdateExclusiveLock, false, false);
+	return false;
+}
+
+void
+mk_lock_sequence(int32 topic_id, int32 partition)
+{
+	mk_acquire(MK_LOCK_SEQUENCE, topic_id, partition, ShareUpdateExclusiveLock);
 }
 
 void

@@ -27,6 +27,7 @@
 #define MK_LOCK_H
 
 #include "access/transam.h"
+#include "port/atomics.h"
 
 /*
  * The kinds of locks.  The number of each is what pg_locks shows as objsubid,
@@ -92,9 +93,13 @@ typedef enum MkLockKind
 
 /*
  * "I am sequencing": held while records get offsets and are written.
- * Conflicts with itself.  Tries for a short while before it sleeps in the lock
- * manager.
+ * Conflicts with itself.  The first function tries for a short while, and returns
+ * whether it took the lock; it does not try while *held is not 0, unless held is
+ * NULL.  The second waits.  See mk_tail.h, whose functions take it for those that
+ * write records.
  */
+extern bool
+mk_lock_sequence_try(int32 topic_id, int32 partition, pg_atomic_uint32 *held);
 extern void mk_lock_sequence(int32 topic_id, int32 partition);
 
 /*

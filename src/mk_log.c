@@ -39,6 +39,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "mk_compat.h"
 #include "mk_end.h"
 #include "mk_errors.h"
 #include "mk_lock.h"
@@ -46,92 +47,11 @@
 #include "mk_partition.h"
 #include "mk_scan.h"
 #include "mk_segment.h"
+#include "mk_tail.h"
 
 /* ---------------------------------------------------------------------------
  * Appending
  */
-
-/*
- * Looks for the last row at or after "from".  Segments made ahead have no rows;
- * as a rule there is at most one such segment.
- */
-static bool
-mk_log_last_row(const MkTopic *topic, int32 partition, MkPartition *p,
-				int64 from, MkTail *tail)
-{
-	for (int64 segment = p->newest_segment;
-		 segment >= from / topic->segment_records; segment--)
-	{
-		MkScan s;
-
-		if (!mk_partition_scan(&s, topic, partition, p, segment,
-							   RowExclusiveLock, from, PG_INT64_MAX))
-		{
-			mk_partition_check_dropped(topic, partition, segment);
-			return false;
-		}
-		if (mk_scan_next(&s, BackwardScanDirection))
-		{
-			tail->next_offset = s.offset + 1;
-			tail->ts = DatumGetTimestampTz(mk_scan_column(&s, Anum_record_ts));
-			tail->segment_number = segment;
-			tail->is_open = true;
-			mk_scan_end_open(&s);
-			tail->segment = s.segment;
-			return true;
-		}
-		mk_scan_end(&s);
-	}
-	return false;
-}
-
-void
-mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail)
-{
-	MkPartition *p = mk_partition_fresh(topic, partition);
-	int64 guess = Max(p->log_start, p->tail - 1);
-
-	tail->next_offset = 0;
-	tail->ts = DT_NOBEGIN;
-	tail->is_open = false;
-
-	/*
-	 * If there is a row at or after the guess, the last such row is the last
-	 * of all.  A scan from where the last row was before need not read a page
-	 * of keys.
-	 */
-	if (!mk_log_last_row(topic, partition, p, guess, tail) &&
-		guess > p->log_start)
-		(void) mk_log_last_row(topic, partition, p, p->log_start, tail);
-	p->tail = tail->next_offset;
-
-	/*
-	 * Read the log start after the rows: it moves in an earlier transaction
-	 * than the one that removes rows.
-	 */
-	mk_partition_refresh(topic, partition, p);
-	tail->next_offset = Max(tail->next_offset, p->log_start);
-}
-
-int64
-mk_log_next_offset(const MkTopic *topic, int32 partition)
-{
-	MkTail tail;
-
-	mk_log_tail(topic, partition, &tail);
-	mk_log_tail_close(&tail);
-	return tail.next_offset;
-}
-
-TimestampTz
-mk_log_last_time(const MkTopic *topic, int32 partition)
-{
-	MkTail tail;
-
-	mk_log_tail(topic, partition, &tail);
-	mk_log_tail_close(&tail);
-	return tail.ts;
-}
 
 /* Whether the segment has a decided row at or after "from". */
 static bool
@@ -180,33 +100,59 @@ mk_log_newest_is_empty(const MkTopic *topic, int32 partition)
 }
 
 void
-mk_log_tail_close(MkTail *tail)
+mk_log_append_ahead(const MkTopic *topic, int32 partition, MkAppender *appender)
 {
-	if (tail->is_open)
-		mk_segment_close(&tail->segment, false);
-	tail->is_open = false;
+	MkPartition *p = mk_partition_fresh(topic, partition);
+	MkKnownTail known;
+	int64 guess = p->tail;
+
+	if (mk_tail_guess(topic->relid, partition, &known))
+		guess = known.next_offset;
+	guess = Max(guess, p->log_start) / topic->segment_records;
+	guess = Min(guess, p->newest_segment);
+	mk_partition_at(p, guess);
+	mk_append_open_ahead(appender, guess, &p->segment_relid);
+	p->blank_ahead =
+		mk_partition_is_blank(topic, partition, p, guess + 1) ? guess + 1 : 0;
 }
 
-MkAppender *
-mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
-					TimestampTz ts, MkContract *contract)
+void
+mk_log_append_start(const MkTopic *topic, int32 partition, MkAppender *appender,
+					MkTail *tail, TimestampTz ts)
 {
-	MkSegment *open = NULL;
+	int64 segment = tail->next_offset / topic->segment_records;
 
 	Assert(mk_lock_sequence_is_mine(topic->topic_id, partition));
-	if (tail->is_open &&
-		tail->next_offset / topic->segment_records == tail->segment_number)
+	if (mk_append_segment(appender, segment) == NULL)
 	{
-		open = &tail->segment;
-		tail->is_open = false;
+		if (tail->is_open && segment == tail->segment_number)
+		{
+			mk_append_take(appender, segment, &tail->segment);
+			tail->is_open = false;
+		}
+		else
+			mk_append_close_ahead(appender);
 	}
 	mk_log_tail_close(tail);
-	return mk_append_begin(topic, partition, tail->next_offset,
-						   Max(ts, tail->ts), open, contract);
+	mk_tail_begin(topic->relid, partition);
+	mk_append_start(appender, tail->next_offset, Max(ts, tail->ts));
+}
+
+void
+mk_log_append_done(const MkTopic *topic, int32 partition,
+				   const MkAppender *appender, const MkTail *tail)
+{
+	MkKnownTail known;
+
+	Assert(mk_lock_sequence_is_mine(topic->topic_id, partition));
+	mk_append_last(appender, &known.next_offset, &known.ts, &known.file);
+	known.leaf = known.file == tail->file ? tail->leaf : InvalidBlockNumber;
+	mk_tail_set(topic->relid, partition, &known);
 }
 
 bool
-mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
+mk_log_reserve(const MkTopic *topic, int32 partition, MkAppender *appender,
+			   MkTail *tail, int64 n)
 {
 	int64 first = tail->next_offset;
 	MkPartition *p = mk_partition_get(topic, partition);
@@ -229,6 +175,7 @@ mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n)
 	 * first, so hold no lock on a segment when those are needed.
 	 */
 	mk_log_tail_close(tail);
+	mk_append_close_ahead(appender);
 	mk_lock_maker(topic->topic_id, partition);
 	mk_partition_refresh(topic, partition, p);
 	if (p->newest_segment >= last)

@@ -10,34 +10,13 @@
 
 #include "mk_append.h"
 #include "mk_catalog.h"
+#include "mk_log_tail.h"
 #include "mk_scan.h"
 #include "mk_segment_make.h"
 
 /* ---------------------------------------------------------------------------
  * Appending: the caller holds mk_lock_sequence
  */
-
-typedef struct MkTail
-{
-	int64 next_offset;
-	TimestampTz ts; /* of the last record, DT_NOBEGIN if none */
-
-	/* the segment of the last record, while it is open */
-	bool is_open;
-	int64 segment_number;
-	MkSegment segment;
-} MkTail;
-
-/*
- * Finds where the next record goes: after every existing row, including those
- * of transactions that are still committing, and not below the log start.  May
- * leave a segment open; mk_log_append_begin or mk_log_tail_close closes it.
- */
-extern void mk_log_tail(const MkTopic *topic, int32 partition, MkTail *tail);
-extern void mk_log_tail_close(MkTail *tail);
-
-/* Returns only the offset; the caller need not hold the lock. */
-extern int64 mk_log_next_offset(const MkTopic *topic, int32 partition);
 
 /*
  * Whether the log has no decided record.  Costs nothing if this backend has
@@ -57,8 +36,8 @@ extern bool mk_log_newest_is_empty(const MkTopic *topic, int32 partition);
  * this transaction ends, so the caller then keeps the sequencing lock to the
  * end.
  */
-extern bool
-mk_log_reserve(const MkTopic *topic, int32 partition, MkTail *tail, int64 n);
+extern bool mk_log_reserve(const MkTopic *topic, int32 partition,
+						   MkAppender *appender, MkTail *tail, int64 n);
 
 /*
  * Makes the next segment before it is needed, if the offset "last" lies in the
@@ -69,12 +48,27 @@ extern void mk_log_make_ahead(const MkTopic *topic, int32 partition, int64 last,
 							  MkMake how);
 
 /*
- * Begins to append at the tail, and closes the tail.  All records get the time
- * ts, or the time of the last record if that is later.  See mk_append_begin.
+ * Before the caller holds the lock: opens the segment that the records will probably
+ * go to.  mk_append_close_ahead() closes it.
  */
-extern MkAppender *
-mk_log_append_begin(const MkTopic *topic, int32 partition, MkTail *tail,
-					TimestampTz ts, MkContract *contract);
+extern void mk_log_append_ahead(const MkTopic *topic, int32 partition,
+								MkAppender *appender);
+
+/*
+ * Begins to append at the tail, and closes the tail.  All records get the time
+ * ts, or the time of the last record if that is later.  If the transaction fails
+ * from now on, nothing is known of the tail any more.
+ */
+extern void
+mk_log_append_start(const MkTopic *topic, int32 partition, MkAppender *appender,
+					MkTail *tail, TimestampTz ts);
+
+/*
+ * All records have been appended: other sessions may know the tail.  The caller
+ * has not released the lock since.
+ */
+extern void mk_log_append_done(const MkTopic *topic, int32 partition,
+							   const MkAppender *appender, const MkTail *tail);
 
 /* ---------------------------------------------------------------------------
  * Reading
@@ -98,9 +92,6 @@ extern int64 mk_log_start(const MkTopic *topic, int32 partition);
  * the records in flight.
  */
 extern int64 mk_log_end(const MkTopic *topic, int32 partition);
-
-/* The time of the last row, decided or not; DT_NOBEGIN if there is none. */
-extern TimestampTz mk_log_last_time(const MkTopic *topic, int32 partition);
 
 /*
  * Passes the decided records from "start" on to the sink, in order and without

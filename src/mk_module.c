@@ -20,6 +20,7 @@
 #include "mk_share_memory.h"
 #include "mk_share_parked.h"
 #include "mk_shmem.h"
+#include "mk_tail.h"
 #include "mk_wakeup.h"
 #include "mk_worker.h"
 #include "mk_xact.h"
@@ -46,6 +47,7 @@ _PG_init(void)
 	mk_share_parked_init();
 	mk_sent_init();
 	mk_wakeup_init();
+	mk_tail_init();
 	mk_alarm_init();
 	mk_worker_init();
 }

@@ -78,6 +78,9 @@ typedef struct MkOutgoing
 	/* during commit: the parts that have live records, in order */
 	int nlocked;
 	MkPartitionSends **locked;
+	int nslots;
+	TupleTableSlot *
+		*slots; /* to be dropped when the locks have been released */
 } MkOutgoing;
 
 /* What there is, NULL for nothing. */

@@ -8,9 +8,11 @@
 #include "postgres.h"
 
 #include "access/xlog.h"
+#include "storage/bufmgr.h"
 #include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "mk_lock.h"
 #include "mk_partition.h"
@@ -70,18 +72,54 @@ mk_partition_fresh(const MkTopic *topic, int32 partition)
 	return p;
 }
 
+void
+mk_partition_at(MkPartition *p, int64 segment)
+{
+	if (p->segment == segment)
+		return;
+	p->segment = segment;
+	p->segment_relid = InvalidOid;
+}
+
 bool
 mk_partition_scan(MkScan *s, const MkTopic *topic, int32 partition,
 				  MkPartition *p, int64 segment, LOCKMODE lockmode, int64 from,
 				  int64 to)
 {
-	if (p->segment != segment)
-	{
-		p->segment = segment;
-		p->segment_relid = InvalidOid;
-	}
+	mk_partition_at(p, segment);
 	return mk_scan_begin(s, topic, partition, segment, lockmode, NULL, from, to,
 						 &p->segment_relid);
+}
+
+bool
+mk_partition_open(const MkTopic *topic, int32 partition, MkPartition *p,
+				  int64 segment, MkSegment *result)
+{
+	mk_partition_at(p, segment);
+	return mk_segment_open(topic, partition, segment, RowExclusiveLock,
+						   &p->segment_relid, result);
+}
+
+bool
+mk_partition_is_blank(const MkTopic *topic, int32 partition, MkPartition *p,
+					  int64 segment)
+{
+	MkSegment s;
+	bool is_blank;
+
+	if (p->newest_segment != segment)
+		return false;
+	if (p->blank != segment)
+	{
+		p->blank = segment;
+		p->blank_relid = InvalidOid;
+	}
+	if (!mk_segment_open(topic, partition, segment, RowExclusiveLock,
+						 &p->blank_relid, &s))
+		return false;
+	is_blank = RelationGetNumberOfBlocks(s.rel) == 0;
+	mk_segment_close(&s, false);
+	return is_blank;
 }
 
 bool

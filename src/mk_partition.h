@@ -46,6 +46,13 @@ typedef struct MkPartition
 	/* the table of the segment that this backend opened last */
 	int64 segment;
 	Oid segment_relid;
+
+	/* the table of the segment that mk_partition_is_blank looked at last */
+	int64 blank;
+	Oid blank_relid;
+
+	/* a segment that this commit has found to be blank, 0: none */
+	int64 blank_ahead;
 } MkPartition;
 
 /* To be called once, in _PG_init. */
@@ -74,6 +81,22 @@ extern MkPartition *mk_partition_fresh(const MkTopic *topic, int32 partition);
 extern bool mk_partition_scan(MkScan *s, const MkTopic *topic, int32 partition,
 							  MkPartition *p, int64 segment, LOCKMODE lockmode,
 							  int64 from, int64 to);
+
+/* Prepares to open this segment: of another one no table is known. */
+extern void mk_partition_at(MkPartition *p, int64 segment);
+
+/*
+ * Opens a segment to write into it; false if there is no such table.  The caller
+ * closes it.
+ */
+extern bool mk_partition_open(const MkTopic *topic, int32 partition,
+							  MkPartition *p, int64 segment, MkSegment *result);
+
+/*
+ * Whether the segment is the newest one, and nothing has ever been written into it.
+ */
+extern bool mk_partition_is_blank(const MkTopic *topic, int32 partition,
+								  MkPartition *p, int64 segment);
 
 /*
  * Whether a segment may have no table: because the log start has passed it, or

@@ -10,11 +10,13 @@
  *
  * - Before any lock, it checks records again whose topic's contract has
  *	 changed.
- * - In the first pass it takes the sequencing locks of the partitions, each in
- *	 ascending order, after the locks of the deferred actions.  It makes the
- *	 segments that are needed, which is the only thing that is written before
- *	 all is checked, and rolls back.
- * - In the second it writes the records, at the tail of each partition.
+ * - In the first pass it finds out which records are repeats, and to which
+ *	 partitions there is something to write.
+ * - In the second, when everything else of the transaction has been written, it
+ *	 prepares all that it can: it reads the records, and opens the table that they
+ *	 will probably go to.  Only then does it take the sequencing locks of the
+ *	 partitions, in ascending order.  It makes the segments that are needed, and
+ *	 writes the records, at the tail of each partition.
  * - In the third it takes the in-flight locks, to the end of the transaction,
  *	 and releases the sequencing locks, before the WAL is flushed.
  *
@@ -45,6 +47,7 @@
 #include "mk_send.h"
 #include "mk_sent.h"
 #include "mk_stale.h"
+#include "mk_tail.h"
 #include "mk_wakeup.h"
 #include "mk_xact.h"
 
@@ -130,10 +133,11 @@ mk_send_next_offset(MkTopic *topic, int32 partition)
 		mk_stale_before_append(topic, partition);
 		/* as long-lived as the level, also where a portal is not */
 		CurrentResourceOwner = CurTransactionResourceOwner;
-		mk_lock_sequence(topic_id, partition);
+		if (!mk_tail_lock_try(topic->relid, topic_id, partition))
+			mk_tail_lock(topic->relid, topic_id, partition);
 		CurrentResourceOwner = owner;
 		mk_catalog_check_topic(topic, topic_id);
-		mk_log_tail(topic, partition, &tail);
+		mk_log_tail(topic, partition, NULL, &tail);
 		mk_log_tail_close(&tail);
 		out->parts[part].append_tail = tail;
 		out->parts[part].append_level = out->level->nesting;
@@ -365,22 +369,7 @@ mk_send_order_parts(MkOutgoing *out)
 			  mk_compare_parts);
 }
 
-static void
-mk_send_lock_part(MkPartitionSends *part)
-{
-	mk_lock_sequence(part->topic_id, part->partition);
-	mk_catalog_check_topic(part->topic, part->topic_id);
-	if (part->append_level > 0)
-		part->tail = part->append_tail;
-	else
-		mk_log_tail(part->topic, part->partition, &part->tail);
-	part->made_segment = mk_log_reserve(part->topic, part->partition,
-										&part->tail, part->records);
-	mk_log_make_ahead(part->topic, part->partition,
-					  part->tail.next_offset + part->records - 1,
-					  MK_MAKE_IN_PASSING);
-}
-
+/* Checks all that other sessions need not wait for. */
 static void
 mk_send_lock(void)
 {
@@ -389,10 +378,169 @@ mk_send_lock(void)
 	if (out == NULL)
 		return;
 	mk_send_check_repeats(out);
-	/* what needs no lock is done before the first one is taken */
 	mk_send_order_parts(out);
-	if (out->nlocked > 0)
-		(void) GetCurrentTransactionId();
+}
+
+/* A part of the records, read from the buffer. */
+typedef struct MkChunk
+{
+	MkBufferReader reader;
+	bool more; /* there may be more in the buffer */
+	int room;
+	int nslots;
+	TupleTableSlot **slots;
+	int n;
+	MkRecord *records;
+	int *next; /* the next record of the same partition, -1: none */
+	MkBuffered *buffered;
+	MkRecord *run; /* the records of one partition, if there are several */
+} MkChunk;
+
+static void
+mk_chunk_begin(MkOutgoing *out, MkChunk *c)
+{
+	c->room = (int) Min(out->buffer.nrecords, MK_APPEND_BATCH);
+	c->nslots = 0;
+	c->slots = palloc(c->room * sizeof(TupleTableSlot *));
+	c->records = palloc(c->room * sizeof(MkRecord));
+	c->next = palloc(c->room * sizeof(int));
+	c->buffered = palloc(c->room * sizeof(MkBuffered));
+	c->run = out->nlocked > 1 ? palloc(c->room * sizeof(MkRecord)) : NULL;
+	c->more = true;
+	mk_buffer_rewind(&out->buffer, &c->reader);
+}
+
+/* Reads the next records, and deals them out to the partitions. */
+static void
+mk_chunk_read(MkOutgoing *out, MkChunk *c)
+{
+	Size bytes = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < out->nlocked; i++)
+		out->locked[i]->first = -1;
+	for (int i = 0; i < c->n; i++)
+		ExecClearTuple(c->slots[i]);
+	c->n = 0;
+	while (c->n < c->room && bytes < MK_CHUNK_BYTES)
+	{
+		int n = c->n;
+		MkBuffered *buffered = &c->buffered[n];
+		MkPartitionSends *part;
+
+		if (n == c->nslots)
+			c->slots[c->nslots++] = mk_buffer_slot();
+		c->more = mk_buffer_read(&out->buffer, &c->reader, c->slots[n]);
+		if (!c->more)
+			break;
+		mk_buffer_get(c->slots[n], buffered);
+		if (buffered->batch >= 0 &&
+			mk_batch_is_repeat(out->batches[buffered->batch],
+							   buffered->sequence))
+			continue;
+		c->records[n] = buffered->record;
+		bytes += mk_buffer_size(c->slots[n]);
+		part = &out->parts[buffered->part];
+		if (part->first < 0)
+			part->first = n;
+		else
+			c->next[part->last] = n;
+		part->last = n;
+		c->next[n] = -1;
+		c->n++;
+	}
+}
+
+/* Gives the records of a chunk their offsets, and writes them. */
+static void
+mk_chunk_write(MkOutgoing *out, MkChunk *c)
+{
+	for (int i = 0; i < c->n; i++)
+	{
+		const MkBuffered *buffered = &c->buffered[i];
+		int64 offset = out->parts[buffered->part].next_offset++;
+
+		if (buffered->batch >= 0)
+		{
+			MkSequencedBatch *batch = out->batches[buffered->batch];
+
+			batch->placed(batch, buffered->sequence, offset);
+		}
+	}
+	if (out->nlocked == 1)
+	{
+		mk_append_records(out->locked[0]->appender, c->records, c->n);
+		return;
+	}
+	for (int i = 0; i < out->nlocked; i++)
+	{
+		int nrun = 0;
+
+		for (int j = out->locked[i]->first; j >= 0; j = c->next[j])
+			c->run[nrun++] = c->records[j];
+		mk_append_records(out->locked[i]->appender, c->run, nrun);
+	}
+}
+
+/*
+ * Does all that can be done before the first lock is taken, so that other sessions
+ * do not wait for it.
+ */
+static void
+mk_send_prepare(MkOutgoing *out, MkChunk *c)
+{
+	(void) GetCurrentTransactionId();
+	for (int i = 0; i < out->nlocked; i++)
+	{
+		MkPartitionSends *part = out->locked[i];
+
+		part->appender =
+			mk_append_begin(part->topic, part->partition,
+							mk_outgoing_topic(out, part->topic)->contract);
+		mk_wakeup_at_end(mk_wakeup_partition(part->topic_id, part->partition));
+	}
+	mk_chunk_begin(out, c);
+	mk_chunk_read(out, c);
+	if (out->nlocked == 1 && c->n > 0)
+	{
+		MkPartitionSends *part = out->locked[0];
+
+		mk_catalog_check_topic(part->topic, part->topic_id);
+		mk_append_fill(part->appender, c->records, c->n);
+		mk_log_append_ahead(part->topic, part->partition, part->appender);
+	}
+}
+
+static void
+mk_send_lock_part(MkPartitionSends *part)
+{
+	Oid relid = part->topic->relid;
+
+	/*
+	 * A session that has the lock may be going to lock the tables too, so this
+	 * one must not wait for it while it holds a lock on a table.
+	 */
+	if (!mk_tail_lock_try(relid, part->topic_id, part->partition))
+	{
+		mk_append_close_ahead(part->appender);
+		mk_tail_lock(relid, part->topic_id, part->partition);
+	}
+	mk_catalog_check_topic(part->topic, part->topic_id);
+	if (part->append_level > 0)
+		part->tail = part->append_tail;
+	else
+		mk_log_tail(part->topic, part->partition, part->appender, &part->tail);
+	part->made_segment =
+		mk_log_reserve(part->topic, part->partition, part->appender,
+					   &part->tail, part->records);
+	mk_log_make_ahead(part->topic, part->partition,
+					  part->tail.next_offset + part->records - 1,
+					  MK_MAKE_IN_PASSING);
+}
+
+static void
+mk_send_take_locks(MkOutgoing *out)
+{
 	for (int i = 0; i < out->nlocked; i++)
 	{
 		mk_send_lock_part(out->locked[i]);
@@ -409,115 +557,62 @@ mk_send_lock(void)
 	for (int i = 0; out->nlocked > 1 && i < out->nlocked; i++)
 		if (out->locked[i]->append_level == 0)
 			mk_log_tail(out->locked[i]->topic, out->locked[i]->partition,
-						&out->locked[i]->tail);
+						out->locked[i]->appender, &out->locked[i]->tail);
 }
 
-/* Reads the buffer once; each chunk is dealt out to the partitions. */
+/*
+ * Reads the buffer once; each chunk is dealt out to the partitions.  The first one
+ * has been read.
+ */
 static void
-mk_send_write_records(MkOutgoing *out)
+mk_send_write_records(MkOutgoing *out, MkChunk *c)
 {
-	MkPartitionSends **parts = out->locked;
-	int nparts = out->nlocked;
-	TupleTableSlot **slots;
-	MkRecord *records;
-	int *next;
-	MkRecord *run;
-	int nslots = 0;
-	int room = (int) Min(out->buffer.nrecords, MK_APPEND_BATCH);
-	MkBufferReader reader;
-	bool more = true;
 	TimestampTz now = mk_clock_now();
 
-	slots = palloc(room * sizeof(TupleTableSlot *));
-	records = palloc(room * sizeof(MkRecord));
-	next = palloc(room * sizeof(int));
-	run = nparts > 1 ? palloc(room * sizeof(MkRecord)) : NULL;
-	for (int i = 0; i < nparts; i++)
+	for (int i = 0; i < out->nlocked; i++)
 	{
-		Assert(
-			mk_lock_sequence_is_mine(parts[i]->topic_id, parts[i]->partition));
-		parts[i]->next_offset = parts[i]->tail.next_offset;
-		parts[i]->appender = mk_log_append_begin(
-			parts[i]->topic, parts[i]->partition, &parts[i]->tail, now,
-			mk_outgoing_topic(out, parts[i]->topic)->contract);
-	}
+		MkPartitionSends *part = out->locked[i];
 
-	mk_buffer_rewind(&out->buffer, &reader);
-	while (more)
+		Assert(mk_lock_sequence_is_mine(part->topic_id, part->partition));
+		part->next_offset = part->tail.next_offset;
+		mk_log_append_start(part->topic, part->partition, part->appender,
+							&part->tail, now);
+	}
+	for (;;)
 	{
-		int n = 0;
-		Size bytes = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < nparts; i++)
-			parts[i]->first = -1;
-		while (n < room && bytes < MK_CHUNK_BYTES)
-		{
-			MkBuffered buffered;
-			MkPartitionSends *part;
-			MkSequencedBatch *batch;
-
-			if (n == nslots)
-				slots[nslots++] = mk_buffer_slot();
-			more = mk_buffer_read(&out->buffer, &reader, slots[n]);
-			if (!more)
-				break;
-			mk_buffer_get(slots[n], &buffered);
-			batch = buffered.batch >= 0 ? out->batches[buffered.batch] : NULL;
-			if (batch != NULL && mk_batch_is_repeat(batch, buffered.sequence))
-				continue;
-			records[n] = buffered.record;
-			part = &out->parts[buffered.part];
-			bytes += mk_buffer_size(slots[n]);
-			part->next_offset++;
-			if (batch != NULL)
-				batch->placed(batch, buffered.sequence, part->next_offset - 1);
-			if (part->first < 0)
-				part->first = n;
-			else
-				next[part->last] = n;
-			part->last = n;
-			next[n++] = -1;
-		}
-
-		if (nparts == 1)
-			mk_append_records(parts[0]->appender, records, n);
-		else
-			for (int i = 0; i < nparts; i++)
-			{
-				int nrun = 0;
-
-				for (int j = parts[i]->first; j >= 0; j = next[j])
-					run[nrun++] = records[j];
-				mk_append_records(parts[i]->appender, run, nrun);
-			}
-		for (int i = 0; i < n; i++)
-			ExecClearTuple(slots[i]);
+		mk_chunk_write(out, c);
+		if (!c->more)
+			break;
+		mk_chunk_read(out, c);
 	}
-
-	for (int i = 0; i < nslots; i++)
-		ExecDropSingleTupleTableSlot(slots[i]);
+	for (int i = 0; i < out->nlocked; i++)
+		mk_log_append_done(out->locked[i]->topic, out->locked[i]->partition,
+						   out->locked[i]->appender, &out->locked[i]->tail);
 }
 
 static void
 mk_send_write(void)
 {
 	MkOutgoing *out = mk_outgoing_get();
+	MkChunk chunk = {0};
 
 	if (out == NULL || out->nlocked == 0)
 		return;
-	mk_send_write_records(out);
+	mk_send_prepare(out, &chunk);
+	mk_send_take_locks(out);
+	mk_send_write_records(out, &chunk);
 	for (int i = 0; i < out->nbatches; i++)
 		out->batches[i]->done(out->batches[i]);
 	for (int i = 0; i < out->nlocked; i++)
 	{
-		MkPartitionSends *part = out->locked[i];
+		const MkPartitionSends *part = out->locked[i];
 
 		Assert(part->next_offset == part->tail.next_offset + part->records);
 		mk_sent_add(&part->topic->name, part->partition, part->tail.next_offset,
 					part->records);
-		mk_wakeup_at_end(mk_wakeup_partition(part->topic_id, part->partition));
 	}
+	out->slots = chunk.slots;
+	out->nslots = chunk.nslots;
 }
 
 static void
@@ -531,10 +626,12 @@ mk_send_let_go(void)
 		mk_lock_in_flight(out->locked[i]->topic_id, out->locked[i]->partition);
 	for (int i = 0; i < out->nlocked; i++)
 		if (!out->locked[i]->made_segment && !IsolationIsSerializable())
-			mk_lock_sequence_release(out->locked[i]->topic_id,
-									 out->locked[i]->partition);
+			mk_tail_unlock(out->locked[i]->topic->relid,
+						   out->locked[i]->topic_id, out->locked[i]->partition);
 	for (int i = 0; i < out->nlocked; i++)
 		mk_append_end(out->locked[i]->appender);
+	for (int i = 0; i < out->nslots; i++)
+		ExecDropSingleTupleTableSlot(out->slots[i]);
 }
 
 static void

@@ -60,7 +60,7 @@ mk_shmem_xact_callback(XactEvent event, void *arg)
 		return;
 	for (int i = 0; i < mk_nusers; i++)
 		if (mk_users[i]->transaction_end != NULL)
-			mk_users[i]->transaction_end();
+			mk_users[i]->transaction_end(event == XACT_EVENT_COMMIT);
 }
 
 static void

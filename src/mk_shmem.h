@@ -22,13 +22,13 @@ typedef struct MkShmemUser
 	void (*attach)(void *memory, bool is_new);
 
 	/*
-	 * Called in each backend whenever a transaction has ended: committed,
+	 * Called in each backend whenever a transaction has ended: committed, or
 	 * rolled back or prepared; may be NULL.  All see by then what was
 	 * committed; the transaction's locks are still held, and its memory is
 	 * still there.  It must not fail, so it must not allocate memory.  Deferred
 	 * actions have been told before.
 	 */
-	void (*transaction_end)(void);
+	void (*transaction_end)(bool committed);
 
 	/*
 	 * Called in each backend when locks have been released: those of the

@@ -42,6 +42,7 @@
 #include "mk_share_cut.h"
 #include "mk_share_rows.h"
 #include "mk_stale.h"
+#include "mk_tail.h"
 
 /* A group or a producer that has stale offsets. */
 typedef struct MkStale
@@ -283,6 +284,8 @@ mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten)
 
 	memset(forgotten, 0, sizeof(*forgotten));
 	forgotten->tail = tail;
+	/* records that are lost from the tables are not to be remembered either */
+	mk_tail_void(topic->relid, partition);
 	mk_lock_topic_in_use(topic_id);
 	mk_catalog_check_topic(topic, topic_id);
 	mk_compacted_forget(topic, partition, tail);

@@ -40,6 +40,7 @@
 #include "mk_send.h"
 #include "mk_share_rows.h"
 #include "mk_share_settings.h"
+#include "mk_tail.h"
 #include "mk_topic.h"
 #include "mk_topic_admin.h"
 #include "mk_xact.h"
@@ -245,6 +246,7 @@ mk_topic_drop(const char *name, bool if_exists)
 	mk_lock_topic_drop(topic->topic_id);
 	for (int32 i = 0; i < topic->npartitions; i++)
 		mk_lock_sequence(topic->topic_id, i);
+	mk_tail_void(topic->relid, MK_TAIL_ALL);
 	mk_ddl_as_owner(GetUserId(), "DROP TABLE minikafka_topics.%s",
 					quote_identifier(name));
 	for (int32 i = 0; i < topic->npartitions; i++)

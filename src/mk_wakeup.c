@@ -85,7 +85,7 @@ mk_wakeup_attach(void *memory, bool is_new)
  * read now.
  */
 static void
-mk_wakeup_transaction_end(void)
+mk_wakeup_transaction_end(bool committed)
 {
 	for (int i = 0; i < mk_npending; i++)
 		mk_wakeup_notify(mk_pending[i]);

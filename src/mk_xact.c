@@ -14,7 +14,9 @@
  *	  tag, then those of the participants, each in ascending order.  So two
  *	  transactions can never deadlock here, and when something fails nothing has
  *	  been written.
- * 2. Write: the deferred actions, then the participants.
+ * 2. Write: the deferred actions, then the participants.  The sequencing locks of
+ *	  partitions, which come last in the order, are taken here, by the last
+ *	  participant that writes: what takes time has been done by then.
  * 3. Let go: the participants release the locks that other sessions wait for,
  *	  before the WAL is flushed.
  *

@@ -138,7 +138,8 @@ typedef struct MkParticipant
 	 * When the transaction commits: checks what it can without a lock; tells
 	 * how many locks it will take, for the error if there is no room for them;
 	 * takes them, after those of the deferred actions, and checks the rest;
-	 * writes, after the deferred actions have written; and lets locks go.
+	 * writes, after the deferred actions have written (mk_send.c, which is the last
+	 * one, takes its locks there); and lets locks go.
 	 */
 	void (*check)(void);
 	int64 (*count_locks)(void);

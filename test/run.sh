@@ -9,6 +9,8 @@
 #   KEEP=1              keep the temporary folder
 #   LOGS=/path          if a test fails, copy the whole output there
 #   PG_CONFIG=/path     use that PostgreSQL
+#   PRELOAD=1           with the library in shared_preload_libraries, so that
+#                       sessions share what they know of the tails of partitions
 #   SANITIZE=1          build with checks for undefined behaviour, as make has it
 #
 # Shows the name of each test file that has passed; at the end, each file that
@@ -167,7 +169,12 @@ done
 # Prepared transactions are off by default, and tested.  The snapshot of an
 # automatic ANALYZE keeps maintenance from removing rows that no longer count,
 # which tests look for.
-server_start 'max_prepared_transactions = 10' 'autovacuum = off'
+server_lines=('max_prepared_transactions = 10' 'autovacuum = off')
+if [ -n "${PRELOAD:-}" ]; then
+    server_lines+=("shared_preload_libraries = 'minikafka'")
+fi
+export PRELOAD=${PRELOAD:-}
+server_start "${server_lines[@]}"
 
 mkdir "$SERVER_DIR/logs"
 touch "$SERVER_DIR/failures"

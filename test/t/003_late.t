@@ -184,14 +184,19 @@ for my $call (q{offsets('t', 0)}, qq{fetch('t', 0, $last)})
 }
 
 # loaded after minikafka, the callback runs before: it may send
-my $before = sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)});
-sql(qq{SELECT minikafka.murmur2('x');
-	LOAD '$late';
-	BEGIN;
-	SET LOCAL late.run = 'SELECT minikafka.send(''t'', ''early'')';
-	COMMIT});
-is(values_from('t', $before), "$before:early",
-	'send() before the sequencing is as any other');
+SKIP:
+{
+	skip 'both are preloaded', 1 if $ENV{PRELOAD};
+	my $before = sql(q{SELECT end_offset FROM minikafka.offsets('t', 0)});
+
+	sql(qq{SELECT minikafka.murmur2('x');
+		LOAD '$late';
+		BEGIN;
+		SET LOCAL late.run = 'SELECT minikafka.send(''t'', ''early'')';
+		COMMIT});
+	is(values_from('t', $before), "$before:early",
+		'send() before the sequencing is as any other');
+}
 
 $gate->quit;
 done_testing();

@@ -60,6 +60,8 @@ sub new_node
 		# machine must not reach them.
 		'lock_timeout = 10min',
 		'statement_timeout = 20min',
+		# what a test sets itself counts
+		$ENV{PRELOAD} ? "shared_preload_libraries = '@{[ library(q{late}) ]}, minikafka'" : (),
 		@lines, '');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE EXTENSION minikafka');
