@@ -445,6 +445,7 @@ mk_poll_sleep(int *round, TimestampTz until, TimestampTz next)
 		? mk_poll_look_ms
 		: Min(1L << Min(*round, 16), MK_MAX_SLEEP_MS);
 
+	mk_wakeup_looked();
 	if (left <= 0)
 		return false;
 	if (next != DT_NOEND)

@@ -184,10 +184,10 @@ mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
 		PG_RE_THROW();
 	}
 	PG_END_TRY();
-	mk_poll_stop();
 	/* there may be more */
 	if (look->request.found > 0)
 		mk_wakeup_notify_share(look->request.group->group_no);
+	mk_poll_stop();
 }
 
 void

@@ -57,6 +57,9 @@ typedef struct MkWakeup
 static MkWakeup *mk_wakeup = NULL;
 static bool mk_listening = false;
 
+/* Whether a notification was taken of which the session has not made use yet. */
+static bool mk_woken = false;
+
 /* The channels to notify when the transaction ends; in its memory. */
 static int mk_npending = 0;
 static MkChannel *mk_pending = NULL;
@@ -204,23 +207,32 @@ mk_wakeup_take(void)
 	slot = &mk_wakeup->slots[mk_proc_number()];
 	notified = slot->notified;
 	slot->notified = false;
+	mk_woken |= notified;
 	pg_memory_barrier();
 	return notified;
+}
+
+void
+mk_wakeup_looked(void)
+{
+	mk_woken = false;
 }
 
 void
 mk_wakeup_stop(void)
 {
 	volatile MkSlot *slot;
+	bool woken = mk_woken;
 
+	mk_woken = false;
 	if (!mk_listening)
 		return;
 	slot = &mk_wakeup->slots[mk_proc_number()];
 	slot->database = InvalidOid;
 	pg_atomic_fetch_sub_u32(&mk_wakeup->listeners, 1);
 	mk_listening = false;
-	/* what this worker was woken for is for another one */
-	if (slot->group_no != 0 && slot->notified)
+	/* what this worker was woken for is for another one, also after an error */
+	if (slot->group_no != 0 && (slot->notified || woken))
 		mk_wakeup_notify_share(slot->group_no);
 }
 
@@ -295,6 +307,7 @@ mk_wakeup_notify_share(int32 group_no)
 {
 	uint32 nslots = mk_wakeup_slots();
 
+	mk_woken = false;
 	for (uint32 i = 0; i < nslots; i++)
 	{
 		volatile MkSlot *slot = &mk_wakeup->slots[i];

@@ -42,6 +42,12 @@ extern bool mk_wakeup_listen(const MkChannel *channels, int n, int32 group_no);
  */
 extern bool mk_wakeup_take(void);
 
+/*
+ * It has looked for the reason of what it has taken, and found nothing.  Otherwise
+ * mk_wakeup_stop(), which also comes after an error, wakes another worker.
+ */
+extern void mk_wakeup_looked(void);
+
 /* Listens no more; harmless if the session does not listen. */
 extern void mk_wakeup_stop(void);
 
