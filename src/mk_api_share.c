@@ -57,7 +57,7 @@ mk_acquired_row(const MkTopic *topic, int32 partition, const MkLogRecord *r,
 	values[MK_ACQUIRED_COUNT] = Int32GetDatum(d->count + 1);
 	values[MK_ACQUIRED_RECEIPT] = CStringGetTextDatum(text);
 	nulls[MK_ACQUIRED_TOKEN] = receipt->kind != MK_RECEIPT_LOCK;
-	values[MK_ACQUIRED_TOKEN] = Int64GetDatum(receipt->number);
+	values[MK_ACQUIRED_TOKEN] = Int64GetDatum(mk_share_receipt_token(receipt));
 	tuplestore_putvalues(acquired->rsinfo->setResult, acquired->rsinfo->setDesc,
 						 values, nulls);
 	return NULL;
@@ -122,13 +122,10 @@ minikafka_acquire_json(PG_FUNCTION_ARGS)
 static MkGroup *
 mk_answer_arguments(FunctionCallInfo fcinfo, MkShareReceipt *receipt)
 {
-	MkGroup *group;
 	char *group_id = mk_api_id(fcinfo, 0, "group_id");
 
 	mk_share_receipt_parse(mk_api_cstring(fcinfo, 1, "receipt"), receipt);
-	group = mk_group_get(group_id);
-	mk_group_check_kind(group, MK_GROUP_SHARE);
-	return group;
+	return mk_group_get_share(group_id);
 }
 
 static const char *const mk_acknowledge_types[] = {

@@ -28,8 +28,13 @@ typedef struct MkWait
 static bool
 mk_wait_look(MkWait *w)
 {
-	if (w->member_id == NULL &&
-		mk_group_get(w->group_id)->kind == MK_GROUP_SHARE)
+	const MkGroup *group =
+		w->member_id == NULL ? mk_group_find(w->group_id) : NULL;
+
+	/* without a member it is for a share group */
+	if (w->member_id == NULL && group == NULL)
+		mk_group_share_not_found(w->group_id);
+	if (group != NULL && group->kind == MK_GROUP_SHARE)
 		return mk_share_is_ready(w->group_id, &w->due);
 	if (w->member_id == NULL)
 		ereport(ERROR,

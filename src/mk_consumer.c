@@ -109,7 +109,7 @@ static void
 mk_outsider(const char *group_id)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
+			(mk_errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
 			 errmsg("group \"%s\" has members", group_id),
 			 errdetail("While a group has members, only its members can commit "
 					   "its offsets."),
@@ -121,7 +121,7 @@ static void
 mk_concurrent(const MkProgressAction *d, const char *what)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_CONCURRENT_POLL),
+			(mk_errcode(ERRCODE_MK_CONCURRENT_POLL),
 			 errmsg("another session has %s for member \"%s\" of group \"%s\"",
 					what, d->member_id, d->use->group_id),
 			 errdetail("Partition %d of topic \"%s\" moved on during this "
@@ -415,7 +415,7 @@ mk_not_assigned(const MkGroup *group, const MkMember *member,
 
 	ereport(
 		ERROR,
-		(errcode(sqlstate),
+		(mk_errcode(sqlstate),
 		 errmsg("partition %d of topic \"%s\" is not assigned to member "
 				"\"%s\" of group \"%s\"",
 				partition, NameStr(topic->name), member->member_id,

@@ -35,8 +35,13 @@
 #include "mk_send.h"
 #include "mk_topic.h"
 
-/* No more of an error is kept. */
-#define MK_MAX_ERROR (1024 * 1024)
+int
+mk_dead_letter_error_length(const char *error)
+{
+	int length = strlen(error);
+
+	return pg_mbcliplen(error, length, Min(length, MK_MAX_ERROR));
+}
 
 void
 mk_dead_letter_check_offset(const MkTopic *topic, int32 partition, int64 offset)
@@ -132,14 +137,13 @@ mk_dead_letter_set_headers(const MkDeadLetter *letter,
 						   MkRecord *copy)
 {
 	const char *error = letter->error != NULL ? letter->error : "";
-	int length = strlen(error);
+	int length = mk_dead_letter_error_length(error);
 	int64 room = target->max_message_bytes;
 
 	if (!copy->key_isnull)
 		room -= VARSIZE_ANY_EXHDR(DatumGetPointer(copy->key));
 	if (!copy->value_isnull)
 		room -= VARSIZE_ANY_EXHDR(DatumGetPointer(copy->value));
-	length = pg_mbcliplen(error, length, Min(length, MK_MAX_ERROR));
 	for (;;)
 	{
 		Jsonb *headers = mk_dead_letter_headers(letter, record, length);

@@ -22,6 +22,12 @@
 #define MK_DEAD_LETTER_TIMESTAMP MK_DEAD_LETTER_PREFIX "timestamp"
 #define MK_DEAD_LETTER_GONE      MK_DEAD_LETTER_PREFIX "record.gone"
 
+/* Bytes of an error that are kept, at most */
+#define MK_MAX_ERROR 8192
+
+/* How many bytes of an error are kept: whole characters. */
+extern int mk_dead_letter_error_length(const char *error);
+
 /* Which record could not be processed, by whom, and why. */
 typedef struct MkDeadLetter
 {

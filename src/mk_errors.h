@@ -3,6 +3,10 @@
  *		The SQLSTATEs of class MK: Kafka's error codes, by their numbers.
  *
  * Where a standard SQLSTATE fits, it is used instead; see doc/reference.md.
+ *
+ * mk_errcode() takes the place of errcode() where an error is nobody's fault but
+ * the caller's or another session's, whatever the records hold that it works on:
+ * that is so for all of these but OFFSET_OUT_OF_RANGE and CONFLICTING_EVENT.
  */
 #ifndef MK_ERRORS_H
 #define MK_ERRORS_H
@@ -28,5 +32,18 @@
 
 /* Another session has polled or committed for the same member. */
 #define ERRCODE_MK_CONCURRENT_POLL MAKE_SQLSTATE('M', 'K', '1', '0', '1')
+
+/*
+ * The same as errcode(), for errors that say nothing about a record of a share
+ * group that the transaction works on; see mk_share_held.c.
+ */
+extern int mk_errcode(int sqlstate);
+
+/*
+ * Whether such an error was raised in the subtransaction that aborts now, or in the
+ * transaction; and forgetting it, when that has been told to all who ask.
+ */
+extern bool mk_errors_is_own(void);
+extern void mk_errors_forget(void);
 
 #endif /* MK_ERRORS_H */

@@ -132,6 +132,21 @@ mk_group_get(const char *group_id)
 	return group;
 }
 
+MkGroup *
+mk_group_check_share(MkGroup *group, const char *group_id)
+{
+	if (group == NULL)
+		mk_group_share_not_found(group_id);
+	mk_group_check_kind(group, MK_GROUP_SHARE);
+	return group;
+}
+
+MkGroup *
+mk_group_get_share(const char *group_id)
+{
+	return mk_group_check_share(mk_group_find(group_id), group_id);
+}
+
 /* ---------------------------------------------------------------------------
  * Errors
  */
@@ -144,6 +159,16 @@ mk_group_not_found(const char *group_id)
 			 errmsg("group \"%s\" does not exist", group_id),
 			 errhint("The first minikafka.join_group() or "
 					 "minikafka.commit_offset() creates it.")));
+}
+
+void
+mk_group_share_not_found(const char *group_id)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("group \"%s\" does not exist", group_id),
+			 errhint("minikafka.create_share_group() creates a share "
+					 "group.")));
 }
 
 List *
@@ -160,7 +185,7 @@ mk_group_is_other_kind(const char *group_id, MkGroupKind kind)
 	bool share = kind == MK_GROUP_SHARE;
 
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL),
+			(mk_errcode(ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL),
 			 errmsg("group \"%s\" is a %s group", group_id,
 					mk_group_setting_kind(kind)),
 			 share ? errdetail("A share group has no members and no committed "
@@ -182,7 +207,7 @@ void
 mk_group_not_empty(const char *group_id)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_NON_EMPTY_GROUP),
+			(mk_errcode(ERRCODE_MK_NON_EMPTY_GROUP),
 			 errmsg("group \"%s\" has members", group_id),
 			 errhint("Stop them first: a member leaves with "
 					 "minikafka.leave_group(), or is removed after its "
@@ -193,7 +218,7 @@ void
 mk_group_fence(const char *group_id, const char *detail)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+			(mk_errcode(ERRCODE_MK_ILLEGAL_GENERATION),
 			 errmsg("group \"%s\" was rebalanced during this transaction",
 					group_id),
 			 errdetail_internal("%s", detail),
@@ -202,12 +227,24 @@ mk_group_fence(const char *group_id, const char *detail)
 }
 
 void
+mk_group_share_fence(const char *group_id, const char *detail)
+{
+	ereport(
+		ERROR,
+		(mk_errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+		 errmsg("group \"%s\" was changed during this transaction", group_id),
+		 errdetail_internal("%s", detail),
+		 errhint("The transaction is rolled back: acquire again in a new "
+				 "one.")));
+}
+
+void
 mk_group_check_generation(const char *group_id, const MkGroup *group,
 						  int32 generation)
 {
 	if (group == NULL || group->generation != generation)
 		ereport(ERROR,
-				(errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+				(mk_errcode(ERRCODE_MK_ILLEGAL_GENERATION),
 				 errmsg("generation %d is not that of group \"%s\"", generation,
 						group_id),
 				 group == NULL

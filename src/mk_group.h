@@ -14,12 +14,14 @@ extern void mk_group_check_id(const char *what, const char *id);
 
 /*
  * A group that the current user uses: NULL if there is none, 42501 without the
- * right.  mk_group_get raises 42704 where there is none.  mk_group_find_monitored
+ * right.  mk_group_get raises 42704 where there is none, and mk_group_get_share also
+ * MK023 if it is no share group.  mk_group_find_monitored
  * is for functions that show a group's state, which members of pg_monitor may
  * also see.  See mk_membership_get for how long the result is valid.
  */
 extern MkGroup *mk_group_find(const char *group_id);
 extern MkGroup *mk_group_get(const char *group_id);
+extern MkGroup *mk_group_get_share(const char *group_id);
 extern MkGroup *mk_group_find_monitored(const char *group_id);
 
 /* Whether there is such a group, and the current user may see it. */
@@ -43,8 +45,12 @@ extern bool mk_group_is_granted(const MkGroup *group, const char *grantee);
  */
 extern List *mk_group_topics(const MkGroup *group);
 
-/* MK023 unless the group is of this kind. */
+/*
+ * MK023 unless the group is of this kind; and the same for a share group that may be
+ * NULL, then 42704.
+ */
 extern void mk_group_check_kind(const MkGroup *group, MkGroupKind kind);
+extern MkGroup *mk_group_check_share(MkGroup *group, const char *group_id);
 
 /* MK022 for a generation that is not the group's. */
 extern void mk_group_check_generation(const char *group_id,
@@ -52,12 +58,15 @@ extern void mk_group_check_generation(const char *group_id,
 
 /*
  * Errors about a group: 42704; MK023 for a name that is that of a group of this
- * kind; MK068; and MK022 for a transaction whose calls relied on an assignment
- * that holds no longer, with a sentence that tells which.
+ * kind; MK068; and MK022 for a transaction whose calls relied on an assignment, or
+ * on the settings or offsets of a share group, that hold no longer, with a sentence
+ * that tells which.
  */
 extern void mk_group_not_found(const char *group_id);
+extern void mk_group_share_not_found(const char *group_id);
 extern void mk_group_is_other_kind(const char *group_id, MkGroupKind kind);
 extern void mk_group_not_empty(const char *group_id);
 extern void mk_group_fence(const char *group_id, const char *detail);
+extern void mk_group_share_fence(const char *group_id, const char *detail);
 
 #endif /* MK_GROUP_H */

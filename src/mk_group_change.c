@@ -221,7 +221,7 @@ mk_check_setting(const char *group_id, const char *setting, bool has,
 {
 	if (has && strcmp(value, groups) != 0)
 		ereport(ERROR,
-				(errcode(ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL),
+				(mk_errcode(ERRCODE_MK_INCONSISTENT_GROUP_PROTOCOL),
 				 errmsg("group \"%s\" has %s \"%s\", not \"%s\"", group_id,
 						setting, groups, value),
 				 errhint("Join with the group's settings; the first member of "
@@ -267,7 +267,7 @@ mk_join_former(const MkJoin *join, const MkGroup *g)
 			 ? strcmp(same->instance_id, join->instance_id) == 0
 			 : same->removed == MK_REMOVED_NOT && holder != NULL))
 		ereport(ERROR,
-				(errcode(ERRCODE_MK_FENCED_INSTANCE_ID),
+				(mk_errcode(ERRCODE_MK_FENCED_INSTANCE_ID),
 				 errmsg("member \"%s\" of group \"%s\" cannot join with "
 						"instance id \"%s\"",
 						join->member_id, join->group_id, join->instance_id),

@@ -175,8 +175,9 @@ mk_group_use_find(const char *group_id)
 	return d != NULL ? d->use : NULL;
 }
 
-MkGroup *
-mk_group_use_get(const char *group_id)
+/* The same for a name that no group may have: then NULL. */
+static MkGroup *
+mk_group_use_try(const char *group_id)
 {
 	const MkDeferredGroup *d = mk_group_find_deferred(group_id);
 	const MkGroupChange *creation =
@@ -194,7 +195,7 @@ mk_group_use_get(const char *group_id)
 		namestrcpy(&copy->owner, GetUserNameFromId(creation->user, false));
 	}
 	else
-		mk_group_not_found(group_id);
+		return NULL;
 	if (copy->kind != MK_GROUP_SHARE)
 		return copy;
 
@@ -210,6 +211,22 @@ mk_group_use_get(const char *group_id)
 			mk_share_change_set(copy, change->share);
 	}
 	return copy;
+}
+
+MkGroup *
+mk_group_use_get(const char *group_id)
+{
+	MkGroup *group = mk_group_use_try(group_id);
+
+	if (group == NULL)
+		mk_group_not_found(group_id);
+	return group;
+}
+
+MkGroup *
+mk_group_use_get_share(const char *group_id)
+{
+	return mk_group_check_share(mk_group_use_try(group_id), group_id);
 }
 
 /*

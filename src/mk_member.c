@@ -56,7 +56,7 @@ static void
 mk_member_fenced(const char *group_id, const MkMember *m)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_FENCED_INSTANCE_ID),
+			(mk_errcode(ERRCODE_MK_FENCED_INSTANCE_ID),
 			 errmsg("member \"%s\" of group \"%s\" was fenced", m->member_id,
 					group_id),
 			 errdetail("Another process has joined under its instance id "
@@ -81,7 +81,7 @@ mk_member_unknown(const char *group_id, const char *member_id,
 {
 	ereport(
 		ERROR,
-		(errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
+		(mk_errcode(ERRCODE_MK_UNKNOWN_MEMBER_ID),
 		 errmsg("group \"%s\" has no member \"%s\"", group_id, member_id),
 		 errhint("%s%sJoin with minikafka.join_group(), which takes "
 				 "effect at COMMIT%s.",
@@ -120,7 +120,7 @@ mk_member_fence(const char *group_id, const MkMember *m)
 			group_id,
 			psprintf("Member \"%s\" has joined again.", m->member_id));
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_ILLEGAL_GENERATION),
+			(mk_errcode(ERRCODE_MK_ILLEGAL_GENERATION),
 			 errmsg("group \"%s\" was rebalanced during this transaction",
 					group_id),
 			 errdetail_internal("Member \"%s\" was removed. %s", m->member_id,

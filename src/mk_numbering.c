@@ -100,7 +100,7 @@ static void
 mk_out_of_order(const MkOutput *o, int64 sequence, int64 last)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
+			(mk_errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
 			 errmsg("sequence " INT64_FORMAT
 					" out of order, expected " INT64_FORMAT,
 					sequence, last + 1),
@@ -277,7 +277,7 @@ static void
 mk_other_content(const MkOutput *o, int64 sequence, int64 offset)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
+			(mk_errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
 			 errmsg("sequence " INT64_FORMAT
 					" of producer \"%s\" was sent before with another key or "
 					"value",
@@ -478,7 +478,7 @@ mk_repeat(const MkOutput *o, const MkProducerRow *producer, int64 sequence,
 	if (!mk_producer_rows_find(producer->producer_id, o->topic_id, o->partition,
 							   o->epoch, sequence, &row))
 		ereport(ERROR,
-				(errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
+				(mk_errcode(ERRCODE_MK_OUT_OF_ORDER_SEQUENCE_NUMBER),
 				 errmsg("sequence " INT64_FORMAT
 						" of producer \"%s\" is no longer known",
 						sequence, o->use->producer),

@@ -43,7 +43,7 @@ void
 mk_producer_fence(const char *producer, int32 epoch, int32 current)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_INVALID_PRODUCER_EPOCH),
+			(mk_errcode(ERRCODE_MK_INVALID_PRODUCER_EPOCH),
 			 errmsg("epoch %d of producer \"%s\" is not its current one", epoch,
 					producer),
 			 current < 0 ? errdetail("There is no such producer yet.")
@@ -59,7 +59,7 @@ static void
 mk_superseded(const char *producer, int32 epoch)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_INVALID_PRODUCER_EPOCH),
+			(mk_errcode(ERRCODE_MK_INVALID_PRODUCER_EPOCH),
 			 errmsg("another session has begun epoch %d of producer \"%s\"",
 					epoch, producer),
 			 errhint("Stop this one, if that is a newer instance.")));

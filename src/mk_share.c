@@ -67,11 +67,9 @@ mk_share_add_topic(MkShareLook *look, MkTopic *topic, uint32 first)
 static void
 mk_share_look_begin(MkShareLook *look)
 {
-	MkGroup *group = mk_group_get(look->group_id);
-	bool strict;
+	MkGroup *group = mk_group_get_share(look->group_id);
+	bool strict = group->share->priority == MK_PRIORITY_STRICT;
 
-	mk_group_check_kind(group, MK_GROUP_SHARE);
-	strict = group->share->priority == MK_PRIORITY_STRICT;
 	look->request.group = group;
 	look->request.now = mk_clock_now();
 	look->request.due = DT_NOEND;

@@ -130,7 +130,7 @@ mk_parse_array(const char *value)
 void
 mk_share_admin_set(const char *group_id, const char *option, const char *value)
 {
-	MkGroup *group = mk_group_use_get(group_id);
+	MkGroup *group = mk_group_use_get_share(group_id);
 	MkGroupChange change = {.kind = MK_CHANGE_OPTION};
 	MkShareChange *share;
 	MkShareSettings *settings;
@@ -138,7 +138,6 @@ mk_share_admin_set(const char *group_id, const char *option, const char *value)
 	bool isnull;
 	MemoryContext old;
 
-	mk_group_check_kind(group, MK_GROUP_SHARE);
 	mk_group_check_right(group, GetUserId(), true);
 	old = MemoryContextSwitchTo(mk_xact_context());
 	share = palloc0(sizeof(MkShareChange));

@@ -53,10 +53,14 @@ mk_answer_backoff(const MkShareSettings *share, int32 count)
 	return Min((int64) backoff, share->max_backoff);
 }
 
+/* The error as it is kept. */
 static char *
 mk_answer_copy(const char *error)
 {
-	return error != NULL ? MemoryContextStrdup(mk_xact_context(), error) : NULL;
+	if (error == NULL)
+		return NULL;
+	error = pnstrdup(error, mk_dead_letter_error_length(error));
+	return MemoryContextStrdup(mk_xact_context(), error);
 }
 
 /* The time after so many microseconds; "at once" if there are none. */
@@ -204,8 +208,6 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 							   "within an hour as dead_letter_limit allows");
 	failed = mk_try(mk_answer_send_letter, &call, mk_answer_is_letter_error);
 
-	/* rolling back what has failed has ended the call in the eyes of this */
-	mk_share_held_set_calling(true);
 	/* code of the topic's owner may have acquired records itself */
 	record = mk_share_held_record(mk_share_held_find(m, slot), offset);
 
@@ -219,9 +221,11 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 	}
 	answer.outcome = MK_OUTCOME_FAIL;
 	answer.until = mk_answer_after(mk_answer_backoff(group->share, count));
-	answer.error = mk_answer_copy(psprintf(
-		"%s (its dead letter could not be sent: SQLSTATE %s)",
-		error != NULL ? error : "", unpack_sql_state(failed->sqlerrcode)));
+	/* what is more important comes first: the rest may be cut */
+	answer.error = mk_answer_copy(
+		psprintf("the dead letter could not be sent (SQLSTATE %s)%s%s",
+				 unpack_sql_state(failed->sqlerrcode),
+				 error != NULL ? ": " : "", error != NULL ? error : ""));
 	mk_share_held_answer(record, &answer);
 	return "retry";
 }
@@ -327,19 +331,34 @@ mk_answer_give(const MkShareAcknowledgement *a, MkTopic *topic,
  * Which record
  */
 
+/* Hints of MK121: what the worker is to do */
+#define MK_HINT_LOST                                                        \
+	"Roll back what was done for the record: another worker is to process " \
+	"it, "                                                                  \
+	"or has done so."
+#define MK_HINT_ANSWERED                                                       \
+	"If this worker has acknowledged it before, there is nothing left to do; " \
+	"otherwise roll back what was done for the record."
+#define MK_HINT_GONE \
+	"There is nothing to acknowledge: a record that is gone counts as done."
+#define MK_HINT_ORDER                                                       \
+	"Acknowledge the records of a key in the order of their offsets, each " \
+	"once."
+#define MK_HINT_RECEIPT                                                        \
+	"Pass the receipt that minikafka.acquire() returned with the record, and " \
+	"the name of its group."
+
 /* MK121 */
 static void
 mk_answer_invalid(const MkGroup *group, const MkShareReceipt *receipt,
-				  const char *detail)
+				  const char *detail, const char *hint)
 {
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_INVALID_RECORD_STATE),
+			(mk_errcode(ERRCODE_MK_INVALID_RECORD_STATE),
 			 errmsg("record " INT64_FORMAT " in partition %d is not held by "
 					"this delivery of group \"%s\"",
 					receipt->offset, receipt->key.partition, group->group_id),
-			 errdetail("%s", detail),
-			 errhint("Roll back what was done for the record: another worker "
-					 "is to process it, or has done so.")));
+			 errdetail_internal("%s", detail), errhint("%s", hint)));
 }
 
 /* Whether the group has the topic. */
@@ -364,18 +383,21 @@ mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 	MkShareCheckpoint newest;
 
 	if (receipt->key.group_no != group->group_no)
-		mk_answer_invalid(group, receipt, "The receipt is of another group.");
+		mk_answer_invalid(group, receipt, "The receipt is of another group.",
+						  MK_HINT_RECEIPT);
 	topic = mk_catalog_topic_by_id(receipt->key.topic_id);
 	if (topic == NULL || receipt->key.partition >= topic->npartitions)
-		mk_answer_invalid(group, receipt, "The topic does not exist any more.");
+		mk_answer_invalid(group, receipt, "The topic does not exist any more.",
+						  MK_HINT_GONE);
 	mk_topic_check_readable(topic);
 	(void) mk_share_checkpoint_peek(group->group_no, topic->topic_id,
 									receipt->key.partition, NULL, &newest);
 	if (newest.era != receipt->key.era)
 		mk_answer_invalid(group, receipt,
-						  "The offsets of the group were reset.");
+						  "The offsets of the group were reset.", MK_HINT_LOST);
 	if (receipt->offset < newest.start && receipt->kind != MK_RECEIPT_PARKED)
-		mk_answer_invalid(group, receipt, "The record is done already.");
+		mk_answer_invalid(group, receipt, "The record is done already.",
+						  MK_HINT_ANSWERED);
 	return topic;
 }
 
@@ -408,7 +430,8 @@ mk_answer_lock(MkGroup *group, const MkShareReceipt *receipt, MkShareMemory *m,
 	if (held == NULL && expired)
 		mk_answer_invalid(group, receipt,
 						  "The acquisition lock has expired, and another "
-						  "worker has the record.");
+						  "worker has the record.",
+						  MK_HINT_LOST);
 	if (held == NULL)
 		ereport(
 			ERROR,
@@ -433,6 +456,27 @@ mk_answer_fits(const MkShareReceipt *receipt, const MkDelivery *d)
 	return d->number == receipt->number;
 }
 
+/* MK121: the receipt is not that of the newest delivery. */
+static void
+mk_answer_stale(const MkGroup *group, const MkShareReceipt *receipt,
+				const MkDelivery *d)
+{
+	if (receipt->kind != MK_RECEIPT_LOCK)
+		mk_answer_invalid(group, receipt,
+						  "The record was delivered or answered since.",
+						  MK_HINT_ANSWERED);
+	if (d->acquisition == receipt->number)
+		mk_answer_invalid(group, receipt, "The delivery was answered already.",
+						  MK_HINT_ANSWERED);
+	if (d->acquisition < receipt->number)
+		mk_answer_invalid(group, receipt,
+						  "The transaction that acquired the record did not "
+						  "commit.",
+						  MK_HINT_LOST);
+	mk_answer_invalid(group, receipt, "The record was delivered again since.",
+					  MK_HINT_LOST);
+}
+
 /* A record that the transaction does not hold: locks its slot, and adds it. */
 static MkHeldRecord *
 mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
@@ -442,29 +486,33 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 	MkShareRun run;
 	MkHeldSlot *held;
 	MkHeldRecord *record;
-	const char *wrong = NULL;
 
 	(void) mk_delivery_get(&receipt->key, receipt->offset, &d);
 	/* a record that was delivered before may still be answered */
 	if (d.number == 0 && !mk_answer_has_topic(group, topic))
-		mk_answer_invalid(group, receipt, "The topic is not one of the group.");
+		mk_answer_invalid(group, receipt, "The topic is not one of the group.",
+						  MK_HINT_RECEIPT);
 	if (!mk_answer_fits(receipt, &d))
-		mk_answer_invalid(group, receipt,
-						  "The record was delivered or answered since.");
+		mk_answer_stale(group, receipt, &d);
 	held = mk_answer_lock(group, receipt, m, slot,
 						  d.state == MK_DELIVERY_LOCKED &&
 							  d.until <= mk_clock_now());
 	(void) mk_delivery_get(&receipt->key, receipt->offset, &d);
 	if (mk_share_run_find(&receipt->key, receipt->offset, &run))
-		wrong = "The record is done already.";
-	else if (!mk_answer_fits(receipt, &d))
-		wrong = "The record was delivered or answered since.";
-	else if (receipt->offset <= mk_share_held_last_offset(held) ||
-			 mk_share_held_is_closed(held))
-		wrong = "This transaction has answered the record, or an earlier one "
-				"of its key.";
-	if (wrong != NULL)
-		mk_answer_invalid(group, receipt, wrong);
+		mk_answer_invalid(group, receipt, "The record is done already.",
+						  MK_HINT_ANSWERED);
+	if (!mk_answer_fits(receipt, &d))
+		mk_answer_stale(group, receipt, &d);
+	if (receipt->offset <= mk_share_held_last_offset(held) ||
+		mk_share_held_is_closed(held))
+		mk_answer_invalid(group, receipt,
+						  "This transaction has answered the record, or "
+						  "another one of its key.",
+						  MK_HINT_ORDER);
+	/* the row counts the delivery whose lock has expired, and not this one */
+	if (receipt->kind == MK_RECEIPT_TRANSACTION &&
+		d.state == MK_DELIVERY_LOCKED)
+		d.count++;
 	record = mk_share_held_add(group, held, receipt->offset, &d);
 	record->taken = true;
 	held->gap = true;
@@ -500,7 +548,8 @@ mk_answer_check_order(const MkGroup *group, const MkShareReceipt *receipt,
 	if (before->answer.outcome == MK_OUTCOME_NONE && !before->accept)
 		mk_answer_invalid(group, receipt,
 						  "An earlier record of its key is to be acknowledged "
-						  "first.");
+						  "first.",
+						  MK_HINT_ORDER);
 	if (before->answer.outcome == MK_OUTCOME_NONE)
 	{
 		if (mk_answer_check_order(group, receipt, before))
@@ -539,7 +588,8 @@ mk_answer_find(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt)
 		if (record == NULL &&
 			!mk_delivery_get(&receipt->key, receipt->offset, &d))
 			mk_answer_invalid(group, receipt,
-							  "The record does not exist any more.");
+							  "The record does not exist any more.",
+							  MK_HINT_GONE);
 		slot = record == NULL ? d.slot : 0;
 	}
 	if (record == NULL)
@@ -547,13 +597,15 @@ mk_answer_find(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt)
 
 	if (!mk_answer_is_mine(receipt, record))
 		mk_answer_invalid(group, receipt,
-						  "This transaction holds another delivery of it.");
+						  "This transaction holds another delivery of it.",
+						  MK_HINT_RECEIPT);
 	if (mk_answer_check_order(group, receipt, record))
 		return NULL;
 	if (record->answer.outcome != MK_OUTCOME_NONE &&
 		record->answer.outcome != MK_OUTCOME_LOCK)
 		mk_answer_invalid(group, receipt,
-						  "The record was acknowledged already.");
+						  "The record was acknowledged already.",
+						  MK_HINT_ORDER);
 	return record;
 }
 
@@ -585,7 +637,8 @@ mk_answer_release_key(const MkShareAcknowledgement *a, const MkTopic *topic)
 	}
 	if (!released)
 		mk_answer_invalid(a->group, receipt,
-						  "Its key is not parked by it any more.");
+						  "Its key is not parked by it any more.",
+						  MK_HINT_ANSWERED);
 	return "released";
 }
 
@@ -604,7 +657,9 @@ mk_share_acknowledge(const MkShareAcknowledgement *a)
 		a->type != MK_ACKNOWLEDGE_FAIL)
 		mk_answer_invalid(a->group, &a->receipt,
 						  "The transaction that acquired the record has "
-						  "ended; only its failure can be told now.");
+						  "ended; only its failure can be told now.",
+						  "Pass type 'fail', or let the record be: it is "
+						  "handed out again.");
 	return mk_answer_give(a, topic, record);
 }
 
@@ -624,7 +679,8 @@ mk_share_renew(MkGroup *group, const MkShareReceipt *receipt, int64 duration)
 						 "renewed.")));
 	record = mk_answer_find(group, topic, receipt);
 	if (record == NULL)
-		mk_answer_invalid(group, receipt, "The record was released.");
+		mk_answer_invalid(group, receipt, "The record was released.",
+						  MK_HINT_LOST);
 	/* the one that this transaction acquires */
 	if (record->answer.outcome == MK_OUTCOME_LOCK)
 	{

@@ -67,13 +67,13 @@ static struct
 	MkHeldRecord *records;
 	int nreplaced;
 	MkReplaced *replaced;
-	bool calling; /* see mk_share_held_set_calling */
+	int calling; /* nesting of the call; see mk_share_held_set_calling */
 } mk_held;
 
 void
 mk_share_held_set_calling(bool calling)
 {
-	mk_held.calling = calling;
+	mk_held.calling = calling ? GetCurrentTransactionNestLevel() : 0;
 }
 
 bool
@@ -290,7 +290,9 @@ mk_share_held_add(const MkGroup *group, MkHeldSlot *s, int64 offset,
 	r->nesting = GetCurrentTransactionNestLevel();
 	r->offset = offset;
 	r->delivery = *delivery;
-	r->delivery.error = NULL;
+	if (delivery->error != NULL)
+		r->delivery.error =
+			MemoryContextStrdup(TopTransactionContext, delivery->error);
 	s->last = mk_held.nrecords++;
 	return r;
 }
@@ -404,16 +406,15 @@ mk_held_subxact_commit(int nesting)
 
 /*
  * Notes the records from this number on: they are rolled back.  An error of the
- * extension itself says nothing about them.
+ * extension itself says nothing about them, nor does one in its part of the commit.
  */
 static void
 mk_held_note_undone(int first)
 {
 	int delivered = 0;
 
-	if (mk_held.calling)
+	if (mk_held.calling > 0 || mk_xact_is_committing() || mk_errors_is_own())
 		return;
-
 	for (int i = first; i < mk_held.nrecords; i++)
 		delivered += mk_held.records[i].delivered ? 1 : 0;
 	for (int i = first; i < mk_held.nrecords; i++)
@@ -450,12 +451,16 @@ mk_held_subxact_abort(int nesting)
 	while (first > 0 && mk_held.records[first - 1].nesting >= nesting)
 		first--;
 	mk_held_note_undone(first);
-	mk_held.calling = false;
+	/* an error that was caught within the call does not end it */
+	if (mk_held.calling >= nesting)
+		mk_held.calling = 0;
 	while (mk_held.nrecords > first)
 	{
 		const MkHeldRecord *r = &mk_held.records[--mk_held.nrecords];
 
 		mk_held.slots[r->slot].last = r->before;
+		if (r->delivery.error != NULL)
+			pfree(r->delivery.error);
 	}
 	while (mk_held.nslots > 0 &&
 		   mk_held.slots[mk_held.nslots - 1].nesting >= nesting)
@@ -473,7 +478,7 @@ mk_held_unanswered(const MkHeldRecord *r)
 	const MkHeldSlot *s = &mk_held.slots[r->slot];
 
 	ereport(ERROR,
-			(errcode(ERRCODE_MK_INVALID_RECORD_STATE),
+			(mk_errcode(ERRCODE_MK_INVALID_RECORD_STATE),
 			 errmsg("record " INT64_FORMAT " in partition %d was acquired from "
 					"group \"%s\" and not acknowledged",
 					r->offset, s->key.partition, s->use->group_id),
@@ -496,7 +501,6 @@ mk_held_check(void)
 {
 	const MkShareAnswer accept = {.outcome = MK_OUTCOME_DONE};
 
-	/* what fails from now on is not the fault of a record */
 	for (int i = 0; i < mk_held.nrecords; i++)
 	{
 		MkHeldRecord *r = &mk_held.records[i];
@@ -504,13 +508,9 @@ mk_held_check(void)
 		if (r->answer.outcome != MK_OUTCOME_NONE)
 			continue;
 		if (!r->accept)
-		{
-			mk_held.calling = true;
 			mk_held_unanswered(r);
-		}
 		r->answer = accept;
 	}
-	mk_held.calling = true;
 }
 
 /* 42704 if the topic was dropped. */
@@ -536,23 +536,24 @@ mk_held_check_slot(const MkHeldSlot *s)
 	MkShareCheckpoint newest;
 
 	if (group == NULL || group->group_no != s->key.group_no)
-		mk_group_not_found(s->use->group_id);
+		mk_group_share_not_found(s->use->group_id);
 	if (group->version == s->version)
 		return;
 	if (group->share->ordering_epoch != s->ordering_epoch)
-		mk_group_fence(s->use->group_id,
-					   "The ordering was changed since the records were "
-					   "acquired.");
+		mk_group_share_fence(s->use->group_id,
+							 "The ordering was changed since the records were "
+							 "acquired.");
 	if (group->share->parks != s->parks)
-		mk_group_fence(s->use->group_id,
-					   "The option on_exhausted was changed since the records "
-					   "were acquired.");
+		mk_group_share_fence(
+			s->use->group_id,
+			"The option on_exhausted was changed since the records "
+			"were acquired.");
 	(void) mk_share_checkpoint_peek(s->key.group_no, s->key.topic_id,
 									s->key.partition, NULL, &newest);
 	if (newest.era != s->key.era)
-		mk_group_fence(s->use->group_id,
-					   "The offsets were reset since the records were "
-					   "acquired.");
+		mk_group_share_fence(s->use->group_id,
+							 "The offsets were reset since the records were "
+							 "acquired.");
 }
 
 /* Whether the check of one slot is that of the other, too. */
@@ -613,12 +614,12 @@ mk_held_write_delivery(const MkHeldSlot *s, const MkHeldRecord *r)
 			d.state = MK_DELIVERY_BLOCKED;
 			break;
 	}
-	d.offset = r->offset;
 	d.slot = s->slot;
 	d.count = r->answer.count;
 	d.until = r->answer.until;
-	d.error = r->answer.error;
-	d.at = mk_clock_now();
+	/* a delivery that has not failed leaves the error of the last failure */
+	if (r->answer.error != NULL || d.state >= MK_DELIVERY_FAILED)
+		d.error = r->answer.error;
 	mk_delivery_put(&s->key, &d);
 }
 

@@ -58,7 +58,7 @@ typedef struct MkHeldRecord
 	bool accept; /* it is accepted unless it is answered otherwise */
 	bool delivered; /* handed out, to be answered in this transaction */
 	bool taken; /* to be answered: another transaction has acquired it */
-	MkDelivery delivery; /* the newest one when it was acquired; no error */
+	MkDelivery delivery; /* the newest one when it was acquired */
 	MkShareAnswer answer;
 } MkHeldRecord;
 
@@ -66,8 +66,8 @@ typedef struct MkHeldRecord
 extern void mk_share_held_init(void);
 
 /*
- * Tells that an error from now on is the extension's own, which says nothing about
- * the records; or that none is any more.
+ * Tells that the extension is being called: whatever fails from now on says nothing
+ * about the records.  Or that the call is over.
  */
 extern void mk_share_held_set_calling(bool calling);
 

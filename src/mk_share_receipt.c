@@ -15,6 +15,12 @@ mk_share_receipt_format(const MkShareReceipt *r, char *buffer)
 			 r->number);
 }
 
+int64
+mk_share_receipt_token(const MkShareReceipt *r)
+{
+	return ((int64) r->key.era << 32) | Min(r->number, (int64) PG_UINT32_MAX);
+}
+
 /* Reads a number of at most "most", and moves behind it. */
 static bool
 mk_receipt_number(const char **text, int64 most, int64 *number)

@@ -33,6 +33,12 @@ typedef struct MkShareReceipt
 extern void
 mk_share_receipt_format(const MkShareReceipt *receipt, char *buffer);
 
+/*
+ * The fencing token of a receipt of kind "lock": greater than those of the former
+ * acquisitions of the record, also in former eras.
+ */
+extern int64 mk_share_receipt_token(const MkShareReceipt *receipt);
+
 /* 22023 for a text that is no receipt. */
 extern void mk_share_receipt_parse(const char *text, MkShareReceipt *receipt);
 

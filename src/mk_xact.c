@@ -33,6 +33,7 @@
 #include "utils/snapmgr.h"
 
 #include "mk_array.h"
+#include "mk_errors.h"
 #include "mk_lock.h"
 #include "mk_number.h"
 #include "mk_relation.h"
@@ -108,6 +109,12 @@ mk_xact_check_open(const char *function)
 				 errmsg("cannot execute %s while the transaction is committing",
 						function),
 				 errdetail("Nothing can be sent or read any more.")));
+}
+
+bool
+mk_xact_is_committing(void)
+{
+	return mk_committing;
 }
 
 void
@@ -303,7 +310,11 @@ mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 		mk_pending.level != NULL && mk_pending.level->nesting >= nesting;
 
 	if (!mk_pending.in_use)
+	{
+		if (event == SUBXACT_EVENT_ABORT_SUB)
+			mk_errors_forget();
 		return;
+	}
 	Assert(!has_level || mk_pending.level->nesting == nesting);
 	if (event == SUBXACT_EVENT_COMMIT_SUB)
 	{
@@ -316,6 +327,7 @@ mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 		if (has_level)
 			mk_xact_drop_level();
 		MK_TELL_PARTICIPANTS(subxact_abort, nesting);
+		mk_errors_forget();
 	}
 }
 
@@ -468,6 +480,7 @@ mk_xact_end(bool committed)
 		MK_TELL_PARTICIPANTS(end, committed);
 	memset(&mk_pending, 0, sizeof(mk_pending));
 	mk_committing = false;
+	mk_errors_forget();
 }
 
 static void

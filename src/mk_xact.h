@@ -27,6 +27,12 @@ extern void mk_xact_init(void);
 extern void mk_xact_check_open(const char *function);
 
 /*
+ * Whether the transaction is committing, or is preparing: what the user has it do has
+ * been done.  True also when it then aborts.
+ */
+extern bool mk_xact_is_committing(void);
+
+/*
  * Raises an error where nothing may be deferred: in a read-only transaction, in
  * recovery, in a parallel operation, and on a logical subscriber.
  */

@@ -166,7 +166,22 @@ SELECT "offset", delivery_count, fencing_token, minikafka.acknowledge('mixed', r
 COMMIT;
 SELECT minikafka.acknowledge('mixed', :'old');
 SELECT "offset", delivery, token FROM pg_temp.acquire('mixed');
+-- the same, told after its transaction was rolled back: both deliveries count
+SELECT minikafka.create_share_group('mixed too', '{work}', backoff => '1 min');
+SELECT "offset" FROM pg_temp.acquire('mixed too');
+SET minikafka.clock_offset = '62 s';
+BEGIN;
+SELECT receipt FROM minikafka.acquire('mixed too') \gset
+ROLLBACK;
+SELECT minikafka.acknowledge('mixed too', :'receipt', 'fail', 'lost');
+SELECT record_offset, state, deliveries, error FROM pg_temp.deliveries('mixed too');
 RESET minikafka.clock_offset;
+-- the token grows over resets too
+SELECT minikafka.create_share_group('tokens', '{work}', backoff => '0');
+SELECT "offset", token AS old_token, minikafka.acknowledge('tokens', receipt, 'release') FROM pg_temp.acquire('tokens') \gset
+SELECT "offset", token AS old_token, minikafka.acknowledge('tokens', receipt, 'release') FROM pg_temp.acquire('tokens') \gset
+SELECT "offset" FROM minikafka.reset_offsets('tokens', 'work', 'earliest');
+SELECT "offset", token > :old_token AS greater, token FROM pg_temp.acquire('tokens');
 -- Kafka case Q04
 -- released: the receipt fits no more; the acquisition after it has another token
 SELECT minikafka.create_share_group('release', '{work}');

@@ -105,6 +105,18 @@ RESET ROLE;
 SELECT * FROM minikafka.group_deliveries('unknown');
 SELECT * FROM minikafka.group_deliveries(NULL);
 
+-- the error of the last failure stays while a delivery has no other one
+SELECT minikafka.create_share_group('sv error', '{sv}');
+BEGIN;
+SELECT "offset", minikafka.acknowledge('sv error', receipt, 'fail', 'bad', '0') FROM minikafka.acquire('sv error');
+COMMIT;
+SELECT "offset", receipt FROM minikafka.acquire('sv error', lock_duration => '1h') \gset
+SELECT "offset", state, error FROM minikafka.share_deliveries WHERE group_id = 'sv error';
+SELECT minikafka.acknowledge('sv error', :'receipt', 'release', retry_after => '1h');
+SELECT "offset", state, error FROM minikafka.share_deliveries WHERE group_id = 'sv error';
+SELECT minikafka.acknowledge('sv error', receipt, 'fail') FROM minikafka.share_deliveries WHERE group_id = 'sv error';
+SELECT "offset", state, error FROM minikafka.share_deliveries WHERE group_id = 'sv error';
+
 -- with ordering none
 SELECT minikafka.create_share_group('sv none', '{sv}', ordering => 'none', backoff => '1h', max_backoff => '1h');
 BEGIN;
