@@ -21,6 +21,9 @@
 #include "mk_producer_rows.h"
 #include "mk_progress.h"
 #include "mk_segment_check.h"
+#include "mk_share_check.h"
+#include "mk_share_cut.h"
+#include "mk_share_rows.h"
 #include "mk_tail.h"
 #include "mk_topic.h"
 
@@ -127,6 +130,56 @@ mk_check_produced(int32 topic_id, int32 partition, const MkProducerRun *row,
 				  arg);
 }
 
+/* The partition of a group's rows */
+typedef struct MkShared
+{
+	MkReport *report;
+	int32 partition;
+} MkShared;
+
+/* An MkShareProblem */
+static void
+mk_report_shared(int64 offset, const char *problem, void *arg)
+{
+	MkShared *shared = arg;
+
+	mk_report("error", shared->partition, offset, problem, shared->report);
+}
+
+/* Checks the rows of a share group about a partition. */
+static void
+mk_check_shared_partition(MkReport *report, int32 group_no, int32 partition)
+{
+	const MkTopic *topic = report->topic;
+	MkShared shared = {.report = report, .partition = partition};
+	int64 noted;
+	int64 tail;
+
+	mk_share_check(group_no, topic->topic_id, partition, GetActiveSnapshot(),
+				   mk_report_shared, &shared);
+	if (partition < 0 || partition >= topic->npartitions)
+	{
+		mk_report("error", partition, -1,
+				  psprintf("share group number %d has rows of a partition that "
+						   "does not exist",
+						   group_no),
+				  report);
+		return;
+	}
+	/* on a standby one table may be behind the other */
+	if (RecoveryInProgress() || !report->sound[partition])
+		return;
+	/* the tail comes last: both grow */
+	noted = mk_share_noted_end(group_no, topic->topic_id, partition);
+	tail = mk_log_next_offset(topic, partition);
+	if (noted > tail)
+		mk_report("error", partition, noted - 1,
+				  psprintf("share group number %d has rows about records at or "
+						   "beyond the end, " INT64_FORMAT,
+						   group_no, tail),
+				  report);
+}
+
 PG_FUNCTION_INFO_V1(minikafka_check_topic);
 Datum
 minikafka_check_topic(PG_FUNCTION_ARGS)
@@ -149,6 +202,16 @@ minikafka_check_topic(PG_FUNCTION_ARGS)
 	foreach (lc, mk_producer_rows_ids(GetActiveSnapshot()))
 		mk_producer_rows_scan(lfirst_int(lc), GetActiveSnapshot(),
 							  mk_check_produced, &report);
+	foreach (lc, mk_share_rows_groups(GetActiveSnapshot()))
+	{
+		int32 group_no = lfirst_int(lc);
+		ListCell *lc2;
+
+		foreach (lc2,
+				 mk_share_rows_partitions(group_no, report.topic->topic_id,
+										  GetActiveSnapshot()))
+			mk_check_shared_partition(&report, group_no, lfirst_int(lc2));
+	}
 	return (Datum) 0;
 }
 

@@ -35,6 +35,24 @@ mk_share_last_offset(MkRelation rel, MkRelation index, const MkShareKey *key)
 	return offset;
 }
 
+int64
+mk_share_noted_end(int32 group_no, int32 topic_id, int32 partition)
+{
+	MkShareKey key = {
+		.group_no = group_no, .topic_id = topic_id, .partition = partition};
+	MkShareCheckpoint checkpoint;
+	int64 run;
+	int64 delivery;
+
+	(void) mk_share_checkpoint_peek(group_no, topic_id, partition, NULL,
+									&checkpoint);
+	key.era = checkpoint.era;
+	run = mk_share_last_offset(MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY, &key);
+	delivery = mk_share_last_offset(MK_REL_SHARE_DELIVERY,
+									MK_REL_SHARE_DELIVERY_PKEY, &key);
+	return Max(checkpoint.high, Max(run, delivery) + 1);
+}
+
 bool
 mk_share_is_beyond(int32 group_no, int32 topic_id, int32 partition, int64 tail)
 {
@@ -45,11 +63,7 @@ mk_share_is_beyond(int32 group_no, int32 topic_id, int32 partition, int64 tail)
 	(void) mk_share_checkpoint_peek(group_no, topic_id, partition, NULL,
 									&checkpoint);
 	key.era = checkpoint.era;
-	return checkpoint.high > tail ||
-		mk_share_last_offset(MK_REL_SHARE_DONE, MK_REL_SHARE_DONE_PKEY, &key) >=
-		tail ||
-		mk_share_last_offset(MK_REL_SHARE_DELIVERY, MK_REL_SHARE_DELIVERY_PKEY,
-							 &key) >= tail ||
+	return mk_share_noted_end(group_no, topic_id, partition) > tail ||
 		mk_parked_is_beyond(&key, tail);
 }
 

@@ -668,3 +668,11 @@ mk_share_rows_topics(int32 group_no, Snapshot snapshot)
 {
 	return mk_share_rows_values(1, &group_no, snapshot);
 }
+
+List *
+mk_share_rows_partitions(int32 group_no, int32 topic_id, Snapshot snapshot)
+{
+	const int32 keys[] = {group_no, topic_id};
+
+	return mk_share_rows_values(lengthof(keys), keys, snapshot);
+}

@@ -218,10 +218,12 @@ extern void mk_share_rows_delete_topic(int32 topic_id);
 extern void mk_share_rows_delete_group(int32 group_no);
 
 /*
- * The numbers of the share groups that have rows, and of the topics in which a
- * group has some, ascending.
+ * The numbers of the share groups that have rows, of the topics in which a group has
+ * some, and of their partitions, ascending.
  */
 extern List *mk_share_rows_groups(Snapshot snapshot);
 extern List *mk_share_rows_topics(int32 group_no, Snapshot snapshot);
+extern List *
+mk_share_rows_partitions(int32 group_no, int32 topic_id, Snapshot snapshot);
 
 #endif /* MK_SHARE_ROWS_H */

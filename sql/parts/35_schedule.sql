@@ -64,19 +64,21 @@ CREATE VIEW minikafka.scheduled WITH (security_barrier) AS
 SELECT s.id,
 	c.relname::text AS topic,
 	s.at,
-	CASE WHEN pg_catalog.has_table_privilege(c.oid, 'SELECT') OR r.is_mine THEN s.key END AS key,
+	CASE WHEN r.may_read OR r.is_mine THEN s.key END AS key,
 	s.scheduled_by::text AS scheduled_by,
 	s.scheduled_at,
 	s.attempts,
 	CASE WHEN s.attempts > 0 THEN s.due END AS next_attempt,
 	-- the message of a contract may hold what the record holds
-	CASE WHEN pg_catalog.has_table_privilege(c.oid, 'SELECT') OR r.is_mine THEN s.error END AS error
+	CASE WHEN r.may_read OR r.is_mine THEN s.error END AS error
 FROM minikafka.scheduled_record s
 JOIN minikafka.topic t ON t.topic_id = s.topic_id
 JOIN pg_catalog.pg_class c ON c.oid = t.rel
 CROSS JOIN LATERAL (
-	SELECT COALESCE(pg_catalog.pg_has_role(pg_catalog.to_regrole(pg_catalog.quote_ident(s.scheduled_by::text))::oid, 'USAGE'), false) AS is_mine) r
-WHERE pg_catalog.has_table_privilege(c.oid, 'SELECT')
+	-- a policy may hide any record, so with one that applies to the role none is shown
+	SELECT pg_catalog.has_table_privilege(c.oid, 'SELECT') AND NOT pg_catalog.row_security_active(c.oid) AS may_read,
+		COALESCE(pg_catalog.pg_has_role(pg_catalog.to_regrole(pg_catalog.quote_ident(s.scheduled_by::text))::oid, 'USAGE'), false) AS is_mine) r
+WHERE r.may_read
 	OR r.is_mine
 	OR pg_catalog.pg_has_role('pg_monitor', 'USAGE');
 COMMENT ON VIEW minikafka.scheduled IS 'Records that are scheduled in the topics that the role may read, or by the role itself.';

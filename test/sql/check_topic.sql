@@ -136,6 +136,45 @@ SELECT * FROM minikafka.check_topic('sound');
 SELECT severity, partition, "offset" FROM minikafka.check_topic('bare');
 ROLLBACK;
 
+-- what a share group has noted: a sound group, and each thing that can be wrong
+SELECT minikafka.create_share_group('sharing', '{sound}', backoff => '1 min');
+SELECT count(*) FROM minikafka.acquire('sharing', 3, accept => true);
+SELECT "offset" FROM minikafka.reset_offsets('sharing', 'sound', 'earliest');
+BEGIN;
+SELECT count(minikafka.acknowledge('sharing', receipt, CASE WHEN "offset" = 2 THEN 'fail' ELSE 'accept' END)) FROM minikafka.acquire('sharing', 12);
+COMMIT;
+SELECT * FROM minikafka.check_topic('sound');
+SELECT group_no AS shared_no FROM minikafka.consumer_group WHERE group_id = 'sharing' \gset
+CREATE FUNCTION pg_temp.problems() RETURNS TABLE (severity text, partition int, "offset" bigint, problem text) LANGUAGE sql AS $$
+	SELECT severity, partition, "offset", regexp_replace(problem, 'number [0-9]+', 'number N') FROM minikafka.check_topic('sound')
+$$;
+BEGIN;
+INSERT INTO minikafka.share_done VALUES (:shared_no, 910001, 0, 1, 10, 9);
+SELECT * FROM pg_temp.problems();
+ROLLBACK;
+BEGIN;
+INSERT INTO minikafka.share_checkpoint VALUES (:shared_no, 910001, 0, 2, 1, 11, '{}', '{}', now());
+SELECT * FROM pg_temp.problems();
+ROLLBACK;
+BEGIN;
+INSERT INTO minikafka.share_delivery VALUES (:shared_no, 910001, 0, 1, 12, 1, 1, 'failed', 1, 0, NULL, now(), NULL);
+SELECT * FROM pg_temp.problems();
+ROLLBACK;
+BEGIN;
+INSERT INTO minikafka.share_done VALUES (:shared_no, 910001, 1, 1, 9, 7), (:shared_no, 910001, 1, 2, 3, 3),
+	(:shared_no, 910001, 5, 1, 3, 3), (999999, 910001, 0, 0, 3, 3);
+INSERT INTO minikafka.share_checkpoint VALUES (:shared_no, 910001, 0, 2, 1, 6, '{4,3}', '{1,2}', now());
+SELECT * FROM pg_temp.problems();
+UPDATE minikafka.share_group SET epoch = 0 WHERE group_no = :shared_no;
+SELECT * FROM pg_temp.problems() WHERE problem LIKE '%era';
+ROLLBACK;
+-- rows of a former era mean nothing
+BEGIN;
+INSERT INTO minikafka.share_done VALUES (:shared_no, 910001, 0, 0, 99, 90);
+SELECT * FROM pg_temp.problems();
+ROLLBACK;
+SELECT minikafka.delete_group('sharing');
+
 -- a catalog that lacks the segments
 BEGIN;
 DELETE FROM minikafka.segment WHERE topic_id = 910002;

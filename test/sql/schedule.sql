@@ -146,6 +146,18 @@ SELECT topic, key, scheduled_by FROM minikafka.scheduled;
 SET ROLE regress_reader;
 SELECT topic, key, scheduled_by FROM minikafka.scheduled;
 SELECT minikafka.cancel_send(:a);
+-- nothing under a policy, but to the owner and to whoever has scheduled it
+SET ROLE regress_owner;
+ALTER TABLE minikafka_topics.owned ENABLE ROW LEVEL SECURITY;
+SELECT topic, key FROM minikafka.scheduled;
+SET ROLE regress_reader;
+SELECT topic, key FROM minikafka.scheduled;
+SET ROLE regress_scheduler;
+SELECT topic, key FROM minikafka.scheduled;
+SET ROLE regress_owner;
+ALTER TABLE minikafka_topics.owned FORCE ROW LEVEL SECURITY;
+SELECT topic, key FROM minikafka.scheduled;
+ALTER TABLE minikafka_topics.owned NO FORCE ROW LEVEL SECURITY, DISABLE ROW LEVEL SECURITY;
 RESET ROLE;
 GRANT pg_monitor TO regress_reader;
 REVOKE SELECT ON minikafka_topics.owned FROM regress_reader;
