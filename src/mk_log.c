@@ -431,7 +431,7 @@ mk_log_get(const MkTopic *topic, int32 partition, int64 offset, MkLogSink sink,
 		return false;
 	found = mk_scan_next(&s, ForwardScanDirection) &&
 		!TransactionIdIsValid(s.undecided);
-	if (found)
+	if (found && sink != NULL)
 	{
 		MkLogRecord r;
 

@@ -118,8 +118,8 @@ extern bool mk_log_try_look(const MkTopic *topic, int32 partition, int64 start,
 							Snapshot snapshot, MkLogSink sink, void *arg);
 
 /*
- * Passes the record at this offset to the sink.  Returns false if the record
- * no longer exists or is not decided.
+ * Passes the record at this offset to the sink, if that is not NULL.  Returns false
+ * if the record no longer exists or is not decided.
  */
 extern bool mk_log_get(const MkTopic *topic, int32 partition, int64 offset,
 					   MkLogSink sink, void *arg);

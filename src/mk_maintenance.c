@@ -2,8 +2,9 @@
  * mk_maintenance.c
  *		Looking after topics and what the extension remembers.
  *
- * A pass goes through the partitions of all topics (mk_maintenance_topic.c),
- * then through groups, producers and the inbox (mk_maintenance_state.c).
+ * A pass notes what share groups have done, then goes through the partitions of all
+ * topics (mk_maintenance_topic.c), then through groups, producers and the inbox
+ * (mk_maintenance_state.c).
  */
 #include "postgres.h"
 
@@ -66,6 +67,7 @@ mk_maintenance_run(void (*report)(const char *activity))
 					 "topic_id)) FROM minikafka.topic.")));
 	else
 	{
+		mk_maintenance_checkpoints(&steps);
 		mk_maintenance_topics(&steps);
 		mk_maintenance_state(&steps);
 	}

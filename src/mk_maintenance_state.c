@@ -156,20 +156,31 @@ mk_clean_groups(const MkSteps *steps, List *(*list)(void),
 	}
 }
 
+/* Does something to each group. */
+static void
+mk_maintain_groups(const MkSteps *steps, MkStep step)
+{
+	ListCell *lc;
+
+	foreach (lc,
+			 mk_step_list(steps, mk_group_rows_names, "maintenance of groups"))
+		(void) mk_step_run(steps, step, lfirst(lc),
+						   mk_group_activity(steps, lfirst(lc)));
+}
+
+void
+mk_maintenance_checkpoints(const MkSteps *steps)
+{
+	mk_maintain_groups(steps, mk_do_checkpoints);
+}
+
 void
 mk_maintenance_state(const MkSteps *steps)
 {
 	ListCell *lc;
 	bool more;
 
-	foreach (lc,
-			 mk_step_list(steps, mk_group_rows_names, "maintenance of groups"))
-	{
-		const char *activity = mk_group_activity(steps, lfirst(lc));
-
-		(void) mk_step_run(steps, mk_do_group, lfirst(lc), activity);
-		(void) mk_step_run(steps, mk_do_checkpoints, lfirst(lc), activity);
-	}
+	mk_maintain_groups(steps, mk_do_group);
 	mk_clean_groups(steps, mk_list_progress, mk_do_progress,
 					"expiry of offsets");
 	mk_clean_groups(steps, mk_list_shares, mk_do_share, "expiry of deliveries");

@@ -8,6 +8,12 @@
 #include "mk_step.h"
 
 /*
+ * Makes checkpoints of share groups.  Retention goes by them, so this comes before
+ * the maintenance of topics.
+ */
+extern void mk_maintenance_checkpoints(const MkSteps *steps);
+
+/*
  * Does what is due in groups, removes rows that nothing needs any more, and
  * warns about owners and grantees that are not roles.
  */

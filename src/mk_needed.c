@@ -90,25 +90,25 @@ mk_needed_by_consumers(const MkGroup *g, const MkTopic *topic, int32 partition)
 	return p.committed;
 }
 
-/*
- * What a share group needs: all from the start offset of its newest checkpoint on.
- * More may be done since that; the next checkpoint tells.
- */
+/* What a share group needs: all from its start offset on. */
 static int64
 mk_needed_by_share(const MkGroup *g, const MkTopic *topic, int32 partition)
 {
 	MkShareCheckpoint checkpoint;
+	int64 start;
+	int64 end;
 	bool reads = false;
 
 	for (int i = 0; i < g->ntopics; i++)
 		reads |= g->topics[i].topic_id == topic->topic_id;
 	if (!reads)
 		return MK_NEEDED_NOTHING;
-	(void) mk_share_checkpoint_get(g->group_no, topic->topic_id, partition,
-								   NULL, &checkpoint);
-	if (checkpoint.high > mk_log_end(topic, partition))
-		return 0;
-	return mk_share_checkpoint_start(&checkpoint);
+	(void) mk_share_checkpoint_peek(g->group_no, topic->topic_id, partition,
+									NULL, &checkpoint);
+	start = mk_share_start_offset(g->group_no, topic->topic_id, partition);
+	/* the end after the rest: all of them grow */
+	end = mk_log_end(topic, partition);
+	return checkpoint.high > end || start > end ? 0 : start;
 }
 
 int64

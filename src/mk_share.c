@@ -223,9 +223,13 @@ mk_share_is_ready(const char *group_id, TimestampTz *due)
 		.group_id = group_id,
 		.listens = true,
 		.request = {.max_records = 1, .max_bytes = 1, .probe = true}};
-	MemoryContext context = mk_share_look_context();
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext context;
+	MemoryContext old;
 
+	if (mk_share_held_is_empty())
+		mk_share_memory_trim();
+	context = mk_share_look_context();
+	old = MemoryContextSwitchTo(context);
 	do
 		mk_share_look(&look, GetActiveSnapshot());
 	while (look.is_late && look.request.found == 0);

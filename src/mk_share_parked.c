@@ -45,13 +45,6 @@
  * Who follows
  */
 
-/* An MkLogSink for whether there is a record. */
-static bool
-mk_parked_note(const MkLogRecord *record, void *arg)
-{
-	return true;
-}
-
 /* Whether the dead letter can still be sent back. */
 static bool
 mk_parked_is_there(const MkParked *p)
@@ -60,8 +53,7 @@ mk_parked_is_there(const MkParked *p)
 
 	return topic != NULL && p->letter_partition < topic->npartitions &&
 		p->letter_offset >= mk_log_start(topic, p->letter_partition) &&
-		mk_log_get(topic, p->letter_partition, p->letter_offset, mk_parked_note,
-				   NULL);
+		mk_log_get(topic, p->letter_partition, p->letter_offset, NULL, NULL);
 }
 
 /*

@@ -146,13 +146,6 @@ mk_walk_kept(const MkWalk *w, int64 offset)
 	return NULL;
 }
 
-/* An MkLogSink for whether there is a record. */
-static bool
-mk_walk_note(const MkLogRecord *record, void *arg)
-{
-	return true;
-}
-
 /*
  * Whether a record that may not be handed out is gone, and holds up nothing.  A
  * worker that has it under a lock may be at work still.
@@ -162,7 +155,7 @@ mk_walk_is_gone(const MkWalk *w, const MkDelivery *d)
 {
 	if (d->state == MK_DELIVERY_LOCKED || mk_walk_kept(w, d->offset) != NULL)
 		return false;
-	return !mk_log_get(w->topic, w->partition, d->offset, mk_walk_note, NULL);
+	return !mk_log_get(w->topic, w->partition, d->offset, NULL, NULL);
 }
 
 MkWalkResult

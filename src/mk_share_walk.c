@@ -244,19 +244,34 @@ mk_walk_go_on(uint32 slot, void *arg)
 	mk_walk_close(w);
 }
 
-/* Forgets the first pending records of a slot that are done. */
+/* Whether a record that is not done is gone, and no worker is at work with it. */
+static bool
+mk_walk_is_lost(const MkWalk *w, int64 offset)
+{
+	MkDelivery d;
+
+	return !mk_log_get(w->topic, w->partition, offset, NULL, NULL) &&
+		(!mk_delivery_get(&w->key, offset, &d) ||
+		 d.state != MK_DELIVERY_LOCKED || d.until <= w->request->now);
+}
+
+/*
+ * Forgets the first pending records of a slot that are done; before a checkpoint,
+ * those that are gone, too.
+ */
 static void
 mk_walk_pop_done(MkWalk *w, MkShareSlot *s)
 {
 	MkShareRun run;
 
-	while (s->head != NULL &&
-		   mk_walk_find_run(&w->hints, s->head->offset, &run))
-	{
-		if (mk_walk_is_unseen(w, &run))
-			mk_share_memory_set_unseen(w->memory, s, run.xid);
-		mk_share_memory_pop(w->memory, s);
-	}
+	for (; s->head != NULL; mk_share_memory_pop(w->memory, s))
+		if (mk_walk_find_run(&w->hints, s->head->offset, &run))
+		{
+			if (mk_walk_is_unseen(w, &run))
+				mk_share_memory_set_unseen(w->memory, s, run.xid);
+		}
+		else if (!w->advance || !mk_walk_is_lost(w, s->head->offset))
+			return;
 }
 
 /* Hands out what is remembered as pending. */

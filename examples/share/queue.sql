@@ -24,15 +24,12 @@ BEGIN
 END
 $$;
 
--- The background worker does this; without it, do it now and then.  A pass notes how
--- far the group has come, and the next one removes what lies before.
-CALL minikafka.maintain();
+-- The background worker does this; without it, do it now and then.
 CALL minikafka.maintain();
 \echo What is left: all from the bag that waits on, and of the other partition, nothing
 SELECT partition, log_start_offset, end_offset, segments FROM minikafka.partitions WHERE topic = 'scans';
 
 \echo The bag is sorted: now nothing is left
 SELECT "offset" AS sorted FROM minikafka.acquire('sorting', max_wait => '10 seconds', accept => true);
-CALL minikafka.maintain();
 CALL minikafka.maintain();
 SELECT partition, log_start_offset, end_offset, segments FROM minikafka.partitions WHERE topic = 'scans';
