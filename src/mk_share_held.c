@@ -585,97 +585,10 @@ mk_held_lock(void)
 	}
 }
 
-/* Writes the row of a record that is not done. */
-static void
-mk_held_write_delivery(const MkHeldSlot *s, const MkHeldRecord *r)
-{
-	MkDelivery d = r->delivery;
-
-	switch (r->answer.outcome)
-	{
-		case MK_OUTCOME_LOCK:
-			d.state = MK_DELIVERY_LOCKED;
-			d.acquisition += r->answer.renewed ? 0 : 1;
-			break;
-		case MK_OUTCOME_RELEASE:
-			/* the record is as it was before */
-			if (TIMESTAMP_IS_NOBEGIN(r->answer.until) &&
-				(d.state == MK_DELIVERY_NONE ||
-				 ((d.state == MK_DELIVERY_RELEASED ||
-				   d.state == MK_DELIVERY_FAILED) &&
-				  d.until <= mk_clock_now())))
-				return;
-			d.state = MK_DELIVERY_RELEASED;
-			break;
-		case MK_OUTCOME_FAIL:
-			d.state = MK_DELIVERY_FAILED;
-			break;
-		default:
-			d.state = MK_DELIVERY_BLOCKED;
-			break;
-	}
-	d.slot = s->slot;
-	d.count = r->answer.count;
-	d.until = r->answer.until;
-	/* a delivery that has not failed leaves the error of the last failure */
-	if (r->answer.error != NULL || d.state >= MK_DELIVERY_FAILED)
-		d.error = r->answer.error;
-	mk_delivery_put(&s->key, &d);
-}
-
-/* For qsort() of records by partition and offset. */
-static int
-mk_held_compare(const void *a, const void *b)
-{
-	const MkHeldRecord *ra = *(const MkHeldRecord *const *) a;
-	const MkHeldRecord *rb = *(const MkHeldRecord *const *) b;
-	const MkShareMemory *ma = mk_held.slots[ra->slot].memory;
-	const MkShareMemory *mb = mk_held.slots[rb->slot].memory;
-
-	if (ma != mb)
-		return memcmp(&ma->key, &mb->key, sizeof(ma->key));
-	return ra->offset < rb->offset ? -1 : ra->offset > rb->offset;
-}
-
-/* Writes what is done, as few runs as that takes. */
-static void
-mk_held_write_runs(MkHeldRecord **done, int n)
-{
-	for (int i = 0; i < n;)
-	{
-		const MkHeldSlot *s = &mk_held.slots[done[i]->slot];
-		int64 first = done[i]->offset;
-		int64 last = first;
-
-		for (i++; i < n && done[i]->offset == last + 1 &&
-			 mk_held.slots[done[i]->slot].memory == s->memory;
-			 i++)
-			last++;
-		mk_share_run_put(&s->key, first, last);
-		s->memory->runs++;
-	}
-}
-
 static void
 mk_held_write(void)
 {
-	MkHeldRecord **done;
-	int n = 0;
-
-	if (mk_held.nrecords == 0)
-		return;
-	done = palloc(mk_held.nrecords * sizeof(MkHeldRecord *));
-	for (int i = 0; i < mk_held.nrecords; i++)
-	{
-		MkHeldRecord *r = &mk_held.records[i];
-
-		if (r->answer.outcome == MK_OUTCOME_DONE)
-			done[n++] = r;
-		else
-			mk_held_write_delivery(&mk_held.slots[r->slot], r);
-	}
-	qsort(done, n, sizeof(MkHeldRecord *), mk_held_compare);
-	mk_held_write_runs(done, n);
+	mk_share_write(mk_held.slots, mk_held.records, mk_held.nrecords);
 	for (int i = 0; i < mk_held.nslots; i++)
 		if (mk_held.slots[i].memory->runs >= MK_CHECKPOINT_RUNS &&
 			mk_held.slots[i].last >= 0)
