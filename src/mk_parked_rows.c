@@ -44,6 +44,9 @@ StaticAssertDecl(Natts_parked == MK_NATTS_SHARE_PARKED,
 				 "all columns are listed");
 StaticAssertDecl(Anum_parked_era == MK_SHARE_ANUM_ERA, "the era ends the key");
 
+/* The columns of the index before "returned_offset", which name a slot */
+#define MK_PARKED_SLOT_KEYS 5
+
 /* ---------------------------------------------------------------------------
  * Scanning
  */
@@ -64,20 +67,47 @@ mk_parked_equal(ScanKey keys, AttrNumber attno, int n, const int32 *values)
 					Int32GetDatum(values[i]));
 }
 
+/* Begins a scan with the keys of a slot, and so many more that are set. */
+static void
+mk_parked_begin_with(MkParkedScan *s, const MkShareKey *key, uint32 slot,
+					 ScanKey keys, int more)
+{
+	const int32 equal[] = {key->group_no, key->topic_id, key->partition,
+						   key->era, (int32) slot};
+
+	StaticAssertStmt(lengthof(equal) == MK_PARKED_SLOT_KEYS,
+					 "all keys of a slot are set");
+	mk_parked_equal(keys, Anum_parked_group_no, lengthof(equal), equal);
+	mk_parked_start(s);
+	mk_rows_begin_keys(&s->rows, MK_REL_SHARE_PARKED, MK_REL_SHARE_PARKED_PKEY,
+					   mk_rows_now(), lengthof(equal) + more, keys);
+}
+
 void
 mk_parked_begin_slot(MkParkedScan *s, const MkShareKey *key, uint32 slot,
 					 int64 from)
 {
-	const int32 equal[] = {key->group_no, key->topic_id, key->partition,
-						   key->era, (int32) slot};
-	ScanKeyData keys[lengthof(equal) + 1];
+	ScanKeyData keys[MK_PARKED_SLOT_KEYS + 1];
 
-	mk_parked_equal(keys, Anum_parked_group_no, lengthof(equal), equal);
-	ScanKeyInit(&keys[lengthof(equal)], Anum_parked_returned_offset,
+	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS], Anum_parked_returned_offset,
 				BTGreaterEqualStrategyNumber, F_INT8GE, Int64GetDatum(from));
-	mk_parked_start(s);
-	mk_rows_begin_keys(&s->rows, MK_REL_SHARE_PARKED, MK_REL_SHARE_PARKED_PKEY,
-					   mk_rows_now(), lengthof(keys), keys);
+	mk_parked_begin_with(s, key, slot, keys, 1);
+}
+
+/*
+ * Begins a scan of the rows that say the same of a record as this one.  A key may
+ * have very many others.
+ */
+static void
+mk_parked_begin_same(MkParkedScan *s, const MkParked *p)
+{
+	ScanKeyData keys[MK_PARKED_SLOT_KEYS + 2];
+
+	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS], Anum_parked_returned_offset,
+				BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(p->returned));
+	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS + 1], Anum_parked_record_offset,
+				BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(p->offset));
+	mk_parked_begin_with(s, &p->key, p->slot, keys, 2);
 }
 
 void
@@ -176,11 +206,9 @@ mk_parked_put(const MkParked *p)
 	Datum values[Natts_parked];
 	bool nulls[Natts_parked] = {0};
 
-	mk_parked_begin_slot(&scan, &p->key, p->slot, p->returned);
-	while (mk_parked_next(&scan) && scan.row.returned == p->returned &&
-		   scan.row.offset <= p->offset)
-		if (scan.row.offset == p->offset)
-			mk_parked_delete(&scan);
+	mk_parked_begin_same(&scan, p);
+	while (mk_parked_next(&scan))
+		mk_parked_delete(&scan);
 	mk_parked_end(&scan);
 
 	values[Anum_parked_group_no - 1] = Int32GetDatum(p->key.group_no);

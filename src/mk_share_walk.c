@@ -384,13 +384,15 @@ mk_walk_take(const MkLogRecord *record, void *arg)
 		return false;
 	}
 	s = mk_share_memory_slot(m, mk_share_slot(w->request->group, record), true);
-	m->high = offset + 1;
 	if (mk_walk_find_run(&w->hints, offset, &run))
 	{
 		mk_share_memory_set_unseen(m, s, run.xid);
+		m->high = offset + 1;
 		return true;
 	}
 	mk_share_memory_add(m, s, offset);
+	/* not earlier: after an error the record would count as done */
+	m->high = offset + 1;
 	if (!w->advance &&
 		(s->head->offset == offset || mk_share_held_find(m, s->slot) != NULL) &&
 		mk_walk_hold(w, s))

@@ -4,6 +4,8 @@
 # effect of each record is there once, in the order of its key, and each worker has
 # seen all effects before its own, however often a record was redriven.
 #
+# And a key that gets many dead letters.
+#
 # MINIKAFKA_STORM=10 gives each worker ten times as many calls.
 
 use strict;
@@ -194,6 +196,41 @@ is(sql('SELECT count(*) FROM minikafka.share_parked'),
 	'0', 'maintenance has forgotten the parked keys');
 is(problems($node, 'storm'),      '', 'the topic is sound');
 is(problems($node, 'storm.dead'), '', 'that of dead letters, too');
+
+# ---------------------------------------------------------------------------
+# A key with many dead letters: one more of them costs what the first ones did
+
+sub entries_read
+{
+	return sql(q{SELECT idx_tup_read FROM pg_stat_all_indexes
+		WHERE indexrelname = 'share_parked_pkey'});
+}
+
+sub follow
+{
+	my $before = entries_read();
+
+	sql(q{SELECT count(*) FROM minikafka.acquire('long');
+		SELECT pg_stat_force_next_flush()});
+	return entries_read() - $before;
+}
+
+sql(q{
+SELECT minikafka.create_topic('long', 1), minikafka.create_topic('long.dead', 1);
+SELECT count(minikafka.send('long', i::text, 'k')) FROM generate_series(0, 600) i;
+SELECT minikafka.create_share_group('long', '{long}', max_deliveries => 1,
+	dead_letter_topic => 'long.dead');
+SELECT minikafka.set_group_option('long', 'on_exhausted', 'dead_letter_key');
+SELECT minikafka.acknowledge('long', receipt, 'fail')
+FROM minikafka.acquire('long');
+SELECT pg_stat_force_next_flush();
+});
+my @reads = map { follow() } 1 .. 6;
+note("index entries read: @reads");
+is(sql(q{SELECT count(*) FROM minikafka.share_parked}),
+	'601', 'the later records have followed');
+cmp_ok($reads[-1], '<', 2 * $reads[0], 'the last ones cost as the first ones');
+
 is(server_errors($node), '', 'no deadlock, no internal error');
 
 done_testing();
