@@ -141,7 +141,9 @@ SELECT minikafka.create_share_group('sharing', '{sound}', backoff => '1 min');
 SELECT count(*) FROM minikafka.acquire('sharing', 3, accept => true);
 SELECT "offset" FROM minikafka.reset_offsets('sharing', 'sound', 'earliest');
 BEGIN;
-SELECT count(minikafka.acknowledge('sharing', receipt, CASE WHEN "offset" = 2 THEN 'fail' ELSE 'accept' END)) FROM minikafka.acquire('sharing', 12);
+SELECT count(minikafka.acknowledge('sharing', receipt,
+	CASE WHEN "offset" = 2 THEN 'fail' WHEN partition = 1 AND "offset" > 7 THEN 'release' ELSE 'accept' END))
+FROM minikafka.acquire('sharing', 99);
 COMMIT;
 SELECT * FROM minikafka.check_topic('sound');
 SELECT group_no AS shared_no FROM minikafka.consumer_group WHERE group_id = 'sharing' \gset
