@@ -20,6 +20,7 @@
 #include "utils/timestamp.h"
 
 #include "mk_clock.h"
+#include "mk_compat.h"
 #include "mk_parked_rows.h"
 
 /* Column numbers, as in sql/parts/13_share_parked.sql */

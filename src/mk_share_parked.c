@@ -406,8 +406,8 @@ mk_parked_count(List *keys, const MkParked *row)
 		return keys;
 	k = palloc(sizeof(MkParkedKey));
 	k->first = *row;
-	k->first.record_key = (struct varlena *) DatumGetPointer(
-		PG_DETOAST_DATUM_COPY(PointerGetDatum(row->record_key)));
+	k->first.record_key =
+		PG_DETOAST_DATUM_COPY(PointerGetDatum(row->record_key));
 	k->letters = 1;
 	return lappend(keys, k);
 }
