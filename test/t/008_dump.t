@@ -73,7 +73,7 @@ INSERT INTO minikafka.share_checkpoint
 SELECT group_no, topic_id, 0, n, 0, 15 + n, '{13,14}', '{7,-8}', now()
 FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(1, 2) n;
 INSERT INTO minikafka.share_done
-SELECT group_no, topic_id, partition, 0, 19, 18
+SELECT group_no, topic_id, partition, 0, 19 - 17 * partition, 18 - 17 * partition
 FROM minikafka.consumer_group JOIN minikafka.share_topic USING (group_no), generate_series(0, 1) partition;
 INSERT INTO minikafka.share_delivery
 SELECT group_no, topic_id, 0, 0, 13, n, n, 'failed', n, 7, now(), now(), 'no such "customer"'
