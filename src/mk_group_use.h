@@ -32,9 +32,10 @@ extern MkGroupUse *mk_group_use(const char *group_id, bool make);
 extern MkGroupUse *mk_group_use_find(const char *group_id);
 
 /*
- * As mk_group_get and mk_group_get_share, but as the commit of this transaction would leave the group if it
- * came now, so far as that has been deferred: a share group that it makes, and the
- * settings of one.  A copy in the current memory context, which may be changed.
+ * As mk_group_get and mk_group_get_share, but as the commit of this transaction
+ * would leave the group if it came now, so far as that has been deferred: a share
+ * group that it makes, and the settings of one.  A copy in the current memory
+ * context, which may be changed.
  */
 extern MkGroup *mk_group_use_get(const char *group_id);
 extern MkGroup *mk_group_use_get_share(const char *group_id);

@@ -22,7 +22,6 @@
 #include "utils/inval.h"
 
 #include "mk_array.h"
-#include "mk_clock.h"
 #include "mk_errors.h"
 #include "mk_group.h"
 #include "mk_lock.h"

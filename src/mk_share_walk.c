@@ -36,7 +36,6 @@
 #include "mk_clock.h"
 #include "mk_due.h"
 #include "mk_log.h"
-#include "mk_share_answer.h"
 #include "mk_share_checkpoint.h"
 #include "mk_share_held.h"
 #include "mk_share_recall.h"
