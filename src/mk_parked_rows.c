@@ -5,11 +5,13 @@
  * A row says that a record is a dead letter, or that it was sent back and where it
  * is now.  The former are added by the session that has the lock of the slot.  They
  * are replaced by the latter under the redrive lock of the topic of the letter.
- * Both are removed by maintenance when they mean nothing any more.
+ * A row that means nothing any more is removed by the commit of a session that has
+ * the lock of the slot and has come to it, or else by maintenance.
  *
- * The key of the index has the letters of a slot first, by their place in the order
- * of the key, and then what was returned, by its offset.  So what holds up a record
- * is among the first rows that a scan finds.
+ * The primary key has the letters of a slot first, by their place in the order of
+ * the key, and then what was returned, by its offset.  Another index has all of
+ * them by their place.  So what holds up a record is among the first rows that a
+ * scan finds.
  */
 #include "postgres.h"
 
@@ -45,7 +47,7 @@ StaticAssertDecl(Natts_parked == MK_NATTS_SHARE_PARKED,
 				 "all columns are listed");
 StaticAssertDecl(Anum_parked_era == MK_SHARE_ANUM_ERA, "the era ends the key");
 
-/* The columns of the index before "returned_offset", which name a slot */
+/* The first columns of two indexes, which name a slot */
 #define MK_PARKED_SLOT_KEYS 5
 
 /* ---------------------------------------------------------------------------
@@ -70,8 +72,8 @@ mk_parked_equal(ScanKey keys, AttrNumber attno, int n, const int32 *values)
 
 /* Begins a scan with the keys of a slot, and so many more that are set. */
 static void
-mk_parked_begin_with(MkParkedScan *s, const MkShareKey *key, uint32 slot,
-					 ScanKey keys, int more)
+mk_parked_begin_with(MkParkedScan *s, MkRelation index, const MkShareKey *key,
+					 uint32 slot, ScanKey keys, int more)
 {
 	const int32 equal[] = {key->group_no, key->topic_id, key->partition,
 						   key->era, (int32) slot};
@@ -80,35 +82,40 @@ mk_parked_begin_with(MkParkedScan *s, const MkShareKey *key, uint32 slot,
 					 "all keys of a slot are set");
 	mk_parked_equal(keys, Anum_parked_group_no, lengthof(equal), equal);
 	mk_parked_start(s);
-	mk_rows_begin_keys(&s->rows, MK_REL_SHARE_PARKED, MK_REL_SHARE_PARKED_PKEY,
-					   mk_rows_now(), lengthof(equal) + more, keys);
+	mk_rows_begin_keys(&s->rows, MK_REL_SHARE_PARKED, index, mk_rows_now(),
+					   lengthof(equal) + more, keys);
 }
 
 void
-mk_parked_begin_slot(MkParkedScan *s, const MkShareKey *key, uint32 slot,
-					 int64 from)
+mk_parked_begin_slot(MkParkedScan *s, const MkShareKey *key, uint32 slot)
+{
+	ScanKeyData keys[MK_PARKED_SLOT_KEYS];
+
+	mk_parked_begin_with(s, MK_REL_SHARE_PARKED_PKEY, key, slot, keys, 0);
+}
+
+void
+mk_parked_begin_places(MkParkedScan *s, const MkShareKey *key, uint32 slot,
+					   int64 from)
 {
 	ScanKeyData keys[MK_PARKED_SLOT_KEYS + 1];
 
-	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS], Anum_parked_returned_offset,
+	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS], Anum_parked_record_offset,
 				BTGreaterEqualStrategyNumber, F_INT8GE, Int64GetDatum(from));
-	mk_parked_begin_with(s, key, slot, keys, 1);
+	mk_parked_begin_with(s, MK_REL_SHARE_PARKED_PLACE_IDX, key, slot, keys, 1);
 }
 
-/*
- * Begins a scan of the rows that say the same of a record as this one.  A key may
- * have very many others.
- */
-static void
-mk_parked_begin_same(MkParkedScan *s, const MkParked *p)
+void
+mk_parked_begin_returned(MkParkedScan *s, const MkShareKey *key, uint32 slot,
+						 int64 returned, int64 from)
 {
 	ScanKeyData keys[MK_PARKED_SLOT_KEYS + 2];
 
 	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS], Anum_parked_returned_offset,
-				BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(p->returned));
+				BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(returned));
 	ScanKeyInit(&keys[MK_PARKED_SLOT_KEYS + 1], Anum_parked_record_offset,
-				BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(p->offset));
-	mk_parked_begin_with(s, &p->key, p->slot, keys, 2);
+				BTGreaterEqualStrategyNumber, F_INT8GE, Int64GetDatum(from));
+	mk_parked_begin_with(s, MK_REL_SHARE_PARKED_PKEY, key, slot, keys, 2);
 }
 
 void
@@ -182,12 +189,18 @@ mk_parked_end(MkParkedScan *s)
 }
 
 bool
+mk_parked_same_key(const struct varlena *a, const struct varlena *b)
+{
+	Size length = VARSIZE_ANY_EXHDR(a);
+
+	return VARSIZE_ANY_EXHDR(b) == length &&
+		memcmp(VARDATA_ANY(a), VARDATA_ANY(b), length) == 0;
+}
+
+bool
 mk_parked_has_key(const MkParked *p, const struct varlena *key)
 {
-	Size length = VARSIZE_ANY_EXHDR(key);
-
-	return VARSIZE_ANY_EXHDR(p->record_key) == length &&
-		memcmp(VARDATA_ANY(p->record_key), VARDATA_ANY(key), length) == 0;
+	return mk_parked_same_key(p->record_key, key);
 }
 
 /* ---------------------------------------------------------------------------
@@ -207,8 +220,9 @@ mk_parked_put(const MkParked *p)
 	Datum values[Natts_parked];
 	bool nulls[Natts_parked] = {0};
 
-	mk_parked_begin_same(&scan, p);
-	while (mk_parked_next(&scan))
+	/* a key may have very many others */
+	mk_parked_begin_returned(&scan, &p->key, p->slot, p->returned, p->offset);
+	while (mk_parked_next(&scan) && scan.row.offset == p->offset)
 		mk_parked_delete(&scan);
 	mk_parked_end(&scan);
 

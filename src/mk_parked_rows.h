@@ -34,13 +34,17 @@ typedef struct MkParkedScan
 } MkParkedScan;
 
 /*
- * Begin a scan: of a slot, first the dead letters, and then what was returned, to
- * "from" or later; both ascending, the former by place, the latter by where they
- * are now; or of an era; or of the dead letters in a partition of this topic, from
- * an offset on.
+ * Begin a scan: of a slot, first the dead letters by place, and then what was
+ * returned, by where it is now; of a slot by place, from one on; of what was returned
+ * to an offset, or of the dead letters of a slot, by place, from one on; of an era; or
+ * of the dead letters in a partition of this topic, from an offset on.
  */
-extern void mk_parked_begin_slot(MkParkedScan *s, const MkShareKey *key,
-								 uint32 slot, int64 from);
+extern void
+mk_parked_begin_slot(MkParkedScan *s, const MkShareKey *key, uint32 slot);
+extern void mk_parked_begin_places(MkParkedScan *s, const MkShareKey *key,
+								   uint32 slot, int64 from);
+extern void mk_parked_begin_returned(MkParkedScan *s, const MkShareKey *key,
+									 uint32 slot, int64 returned, int64 from);
 extern void mk_parked_begin_era(MkParkedScan *s, const MkShareKey *key);
 extern void mk_parked_begin_letters(MkParkedScan *s, int32 topic_id,
 									int32 partition, int64 from);
@@ -49,7 +53,9 @@ extern void mk_parked_begin_letters(MkParkedScan *s, int32 topic_id,
 extern bool mk_parked_next(MkParkedScan *s);
 extern void mk_parked_end(MkParkedScan *s);
 
-/* Whether a row is about this key. */
+/* Whether two keys are the same, and whether a row is about this one. */
+extern bool
+mk_parked_same_key(const struct varlena *a, const struct varlena *b);
 extern bool mk_parked_has_key(const MkParked *p, const struct varlena *key);
 
 /*

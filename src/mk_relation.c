@@ -87,6 +87,7 @@ static const struct
 	[MK_REL_SHARE_DELIVERY_PKEY] = {"share_delivery_pkey", 0},
 	[MK_REL_SHARE_PARKED] = {"share_parked", MK_NATTS_SHARE_PARKED},
 	[MK_REL_SHARE_PARKED_PKEY] = {"share_parked_pkey", 0},
+	[MK_REL_SHARE_PARKED_PLACE_IDX] = {"share_parked_place", 0},
 	[MK_REL_SHARE_PARKED_LETTER_IDX] = {"share_parked_letter", 0},
 	[MK_REL_REDRIVEN] = {"redriven", MK_NATTS_REDRIVEN},
 	[MK_REL_REDRIVEN_PKEY] = {"redriven_pkey", 0},

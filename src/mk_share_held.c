@@ -158,6 +158,7 @@ mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 	s->nesting = GetCurrentTransactionNestLevel();
 	s->last = -1;
 	s->gap = false;
+	memset(&s->known, 0, sizeof(s->known));
 	mk_held_entry(m, slot, HASH_ENTER)->number = mk_held.nslots++;
 	return s;
 }

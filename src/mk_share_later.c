@@ -58,7 +58,8 @@ mk_share_later_follow(MkShareLater *later, const MkGroup *group,
 
 	if (!mk_share_parks(group))
 		return false;
-	if (!mk_share_parked_find(&held->key, held->slot, record, &by))
+	if (!mk_share_parked_find(&held->key, held->slot, record, &held->known,
+							  &by))
 		return mk_share_held_has_follower(held);
 	mk_later_add(later, group, held, delivery)->by = by;
 	return true;

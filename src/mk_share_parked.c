@@ -29,6 +29,10 @@
  *
  * The offsets of letters and of what comes back are not known before the commit.
  * So they are sent with a batch, which tells them.
+ *
+ * A key may have very many rows.  So a row is removed by the transaction in which
+ * what was sent back is done, or that finds the letter gone; and while a transaction
+ * holds a slot, it remembers up to which place no row holds up its records.
  */
 #include "postgres.h"
 
@@ -45,6 +49,12 @@
  * Who follows
  */
 
+/*
+ * What is known of a slot is void after a savepoint was rolled back: the transaction
+ * itself may have sent a letter elsewhere in it.
+ */
+static uint64 mk_parked_round = 1;
+
 /* Whether the dead letter can still be sent back. */
 static bool
 mk_parked_is_there(const MkParked *p)
@@ -57,133 +67,208 @@ mk_parked_is_there(const MkParked *p)
 }
 
 /*
- * Looks for the first dead letter of a key.  Returns whether the slot has any row.
+ * Whether the slot has no row.  A letter whose row goes while a scan passes by has
+ * another one, which the next scan finds.
  */
 static bool
-mk_parked_first_letter(const MkShareKey *key, uint32 slot,
-					   const struct varlena *record_key, bool *found,
-					   MkParkedBy *by)
+mk_parked_is_empty(const MkShareKey *key, uint32 slot)
 {
-	MkParkedScan scan;
 	bool any = false;
 
-	*found = false;
-	mk_parked_begin_slot(&scan, key, slot, MK_NOT_RETURNED);
-	while (!*found && mk_parked_next(&scan))
+	for (int i = 0; i < 2 && !any; i++)
 	{
-		any = true;
-		if (scan.row.returned != MK_NOT_RETURNED)
-			break;
-		if (!mk_parked_has_key(&scan.row, record_key) ||
-			!mk_parked_is_there(&scan.row))
-			continue;
-		by->offset = scan.row.offset;
-		by->letter_topic_id = scan.row.letter_topic_id;
-		*found = true;
+		MkParkedScan scan;
+
+		mk_parked_begin_slot(&scan, key, slot);
+		any = mk_parked_next(&scan);
+		mk_parked_end(&scan);
 	}
-	mk_parked_end(&scan);
-	return any;
+	return !any;
 }
 
 /*
- * Looks for the first record that was sent back, comes after this one, and whose
- * place is before it.  *place is the offset of this record; or, if that was sent
- * back itself, set to its own place.
+ * Brings what is known up to date.  Returns whether there is nothing to look for.
  */
 static bool
-mk_parked_later(const MkShareKey *key, uint32 slot,
-				const struct varlena *record_key, int64 offset, int64 *place,
-				MkParkedBy *by)
+mk_parked_know(const MkShareKey *key, uint32 slot,
+			   const struct varlena *record_key, MkParkedKnown *known)
+{
+	bool other = known->record_key == NULL ||
+		!mk_parked_same_key(known->record_key, record_key);
+
+	if (known->round == mk_parked_round && (known->empty || !other))
+		return known->empty;
+	if (known->round != mk_parked_round)
+		known->empty = mk_parked_is_empty(key, slot);
+	known->round = mk_parked_round;
+	known->letters = 0;
+	known->returned = 0;
+	known->offset = 0;
+	if (other)
+	{
+		if (known->record_key != NULL)
+			pfree(known->record_key);
+		known->record_key = NULL;
+		known->record_key =
+			MemoryContextAlloc(TopTransactionContext, VARSIZE_ANY(record_key));
+		memcpy(known->record_key, record_key, VARSIZE_ANY(record_key));
+	}
+	return known->empty;
+}
+
+/* The place of a record: its offset, unless it was sent back. */
+static int64
+mk_parked_place(const MkShareKey *key, uint32 slot,
+				const struct varlena *record_key, int64 offset)
 {
 	MkParkedScan scan;
+	int64 place = offset;
+
+	mk_parked_begin_returned(&scan, key, slot, offset, 0);
+	while (mk_parked_next(&scan))
+		if (mk_parked_has_key(&scan.row, record_key))
+			place = scan.row.offset;
+	mk_parked_end(&scan);
+	return place;
+}
+
+/*
+ * Looks for a row of the key before a place that holds up a record: a letter that is
+ * there, or what was sent back and comes after the record.  Begins at *from, and sets
+ * it to the place up to which there is none.
+ */
+static bool
+mk_parked_find(MkParkedScan *scan, const struct varlena *record_key,
+			   int64 offset, int64 place, int64 *from, MkParkedBy *by)
+{
 	bool found = false;
 
-	mk_parked_begin_slot(&scan, key, slot, offset);
-	while (!found && mk_parked_next(&scan))
+	*from = place;
+	while (!found && mk_parked_next(scan) && scan->row.offset < place)
+		found = mk_parked_has_key(&scan->row, record_key) &&
+			(scan->row.returned != MK_NOT_RETURNED
+				 ? scan->row.returned > offset
+				 : mk_parked_is_there(&scan->row));
+	if (found)
 	{
-		if (!mk_parked_has_key(&scan.row, record_key))
-			continue;
-		if (scan.row.returned == offset)
-			*place = scan.row.offset;
-		else if (scan.row.offset < *place)
-		{
-			by->offset = scan.row.offset;
-			by->letter_topic_id = scan.row.letter_topic_id;
-			found = true;
-		}
+		by->offset = *from = scan->row.offset;
+		by->letter_topic_id = scan->row.letter_topic_id;
 	}
-	mk_parked_end(&scan);
+	mk_parked_end(scan);
 	return found;
 }
 
-/* The same, and sets the record's own place. */
+/* The same for a record with a key, and what is known of its slot. */
 static bool
-mk_parked_find(const MkShareKey *key, uint32 slot, const MkLogRecord *record,
-			   int64 *place, MkParkedBy *by)
+mk_parked_find_for(const MkShareKey *key, uint32 slot,
+				   const struct varlena *record_key, int64 offset,
+				   MkParkedKnown *known, MkParkedBy *by)
 {
-	struct varlena *record_key;
-	MkParkedBy letter;
-	bool found;
-	bool later = false;
+	MkParkedScan scan;
+	int64 place;
 
-	Assert(mk_lock_share_slot_is_mine(key->group_no, key->topic_id,
-									  key->partition, slot));
-	*place = record->offset;
-	if (record->record.key_isnull)
+	if (mk_parked_know(key, slot, record_key, known))
 		return false;
-	record_key = PG_DETOAST_DATUM_PACKED(record->record.key);
-	if (mk_parked_first_letter(key, slot, record_key, &found, &letter))
-		later =
-			mk_parked_later(key, slot, record_key, record->offset, place, by);
-	if (PointerGetDatum(record_key) != record->record.key)
-		pfree(record_key);
-	if (!found || letter.offset >= *place)
-		return later;
-	*by = letter;
-	return true;
+	place = mk_parked_place(key, slot, record_key, offset);
+	/* what comes before a later record may come after this one */
+	if (offset < known->offset)
+		known->returned = 0;
+	known->offset = offset;
+	/* letters first: who misses one finds where it has gone */
+	if (known->letters < place)
+	{
+		mk_parked_begin_returned(&scan, key, slot, MK_NOT_RETURNED,
+								 known->letters);
+		if (mk_parked_find(&scan, record_key, offset, place, &known->letters,
+						   by))
+			return true;
+	}
+	if (known->returned >= place)
+		return false;
+	mk_parked_begin_places(&scan, key, slot, known->returned);
+	return mk_parked_find(&scan, record_key, offset, place, &known->returned,
+						  by);
+}
+
+/* The key of a record, which has one. */
+static struct varlena *
+mk_parked_key_of(const MkLogRecord *record)
+{
+	return PG_DETOAST_DATUM_PACKED(record->record.key);
 }
 
 bool
 mk_share_parked_find(const MkShareKey *key, uint32 slot,
-					 const MkLogRecord *record, MkParkedBy *by)
+					 const MkLogRecord *record, MkParkedKnown *known,
+					 MkParkedBy *by)
 {
-	int64 place;
+	struct varlena *record_key;
+	bool found;
 
-	return mk_parked_find(key, slot, record, &place, by);
+	Assert(mk_lock_share_slot_is_mine(key->group_no, key->topic_id,
+									  key->partition, slot));
+	if (record->record.key_isnull)
+		return false;
+	record_key = mk_parked_key_of(record);
+	found =
+		mk_parked_find_for(key, slot, record_key, record->offset, known, by);
+	if (PointerGetDatum(record_key) != record->record.key)
+		pfree(record_key);
+	return found;
+}
+
+void
+mk_share_parked_done(const MkShareKey *key, uint32 slot, int64 offset,
+					 const MkParkedKnown *known)
+{
+	MkParkedScan scan;
+
+	if (known->round == mk_parked_round && known->empty)
+		return;
+	mk_parked_begin_returned(&scan, key, slot, offset, 0);
+	while (mk_parked_next(&scan))
+		mk_parked_delete(&scan);
+	mk_parked_end(&scan);
+}
+
+void
+mk_share_parked_forget(const MkShareKey *key, uint32 slot,
+					   const MkParkedKnown *known)
+{
+	MkParkedScan scan;
+
+	if (known->round != mk_parked_round || known->empty || known->letters == 0)
+		return;
+	mk_parked_begin_returned(&scan, key, slot, MK_NOT_RETURNED, 0);
+	while (mk_parked_next(&scan) && scan.row.offset < known->letters)
+		if (mk_parked_has_key(&scan.row, known->record_key))
+			mk_parked_delete(&scan);
+	mk_parked_end(&scan);
 }
 
 /* ---------------------------------------------------------------------------
  * What the transaction sends
  */
 
-/* The dead letters that the transaction sends to a partition */
-typedef struct MkLetters
-{
-	MkSequencedBatch batch; /* the first; a sequence is an index into rows */
-	struct MkLetters *next;
-	int32 topic_id;
-	int32 partition;
-	int n;
-	MkParked *rows;
-} MkLetters;
-
 /*
- * What the transaction sends from a partition of a dead-letter topic to another
- * one; a sequence is the offset of the letter.
+ * What the transaction sends between two partitions: dead letters to one, from
+ * anywhere; or what comes back from a partition of a dead-letter topic to another
+ * one.  A sequence is an index into rows, or the offset of the letter.
  */
-typedef struct MkReturns
+typedef struct MkParkedSends
 {
 	MkSequencedBatch batch; /* the first */
-	struct MkReturns *next;
-	int32 topic_id;
+	struct MkParkedSends *next;
+	int32 topic_id; /* of dead letters */
 	int32 partition;
-	int32 target_id;
+	int32 target_id; /* 0: letters are sent there */
 	int32 target_partition;
-} MkReturns;
+	int n;
+	MkParked *rows; /* of the letters that are sent */
+} MkParkedSends;
 
 /* Of the transaction; in mk_xact_context() */
-static MkLetters *mk_letters = NULL;
-static MkReturns *mk_returns = NULL;
+static MkParkedSends *mk_parked_sends = NULL;
 
 /* A batch's "repeat": there are no repeats. */
 static void
@@ -198,44 +283,44 @@ mk_parked_done(MkSequencedBatch *batch)
 {
 }
 
-static void
-mk_parked_init_batch(MkSequencedBatch *batch,
-					 void (*placed)(MkSequencedBatch *batch, int64 sequence,
-									int64 offset))
+/* The sends between two partitions; a new batch calls "placed". */
+static MkParkedSends *
+mk_parked_sends_get(int32 topic_id, int32 partition, int32 target_id,
+					int32 target_partition,
+					void (*placed)(MkSequencedBatch *batch, int64 sequence,
+								   int64 offset))
 {
+	MkParkedSends *s;
+
+	StaticAssertStmt(offsetof(MkParkedSends, batch) == 0, "batch comes first");
+	for (s = mk_parked_sends; s != NULL; s = s->next)
+		if (s->topic_id == topic_id && s->partition == partition &&
+			s->target_id == target_id &&
+			s->target_partition == target_partition)
+			return s;
 	mk_xact_begin_use();
-	batch->index = -1;
-	batch->repeat = mk_parked_repeat;
-	batch->placed = placed;
-	batch->done = mk_parked_done;
+	s = MemoryContextAllocZero(mk_xact_context(), sizeof(MkParkedSends));
+	s->batch.index = -1;
+	s->batch.repeat = mk_parked_repeat;
+	s->batch.placed = placed;
+	s->batch.done = mk_parked_done;
+	s->topic_id = topic_id;
+	s->partition = partition;
+	s->target_id = target_id;
+	s->target_partition = target_partition;
+	s->next = mk_parked_sends;
+	mk_parked_sends = s;
+	return s;
 }
 
 /* A batch's "placed": writes the row of a dead letter. */
 static void
 mk_letters_placed(MkSequencedBatch *batch, int64 sequence, int64 offset)
 {
-	MkLetters *letters = (MkLetters *) batch;
+	MkParkedSends *letters = (MkParkedSends *) batch;
 
 	letters->rows[sequence].letter_offset = offset;
 	mk_parked_put(&letters->rows[sequence]);
-}
-
-static MkLetters *
-mk_letters_get(int32 topic_id, int32 partition)
-{
-	MkLetters *l;
-
-	StaticAssertStmt(offsetof(MkLetters, batch) == 0, "batch comes first");
-	for (l = mk_letters; l != NULL; l = l->next)
-		if (l->topic_id == topic_id && l->partition == partition)
-			return l;
-	l = MemoryContextAllocZero(mk_xact_context(), sizeof(MkLetters));
-	mk_parked_init_batch(&l->batch, mk_letters_placed);
-	l->topic_id = topic_id;
-	l->partition = partition;
-	l->next = mk_letters;
-	mk_letters = l;
-	return l;
 }
 
 MkSequencedBatch *
@@ -243,16 +328,14 @@ mk_share_parked_leave(const MkParking *parking, const MkLogRecord *record,
 					  const MkTopic *target, int32 target_partition,
 					  int64 *sequence)
 {
-	MkLetters *letters;
+	MkParkedSends *letters;
 	MkParked *row;
-	MkParkedBy by;
-	int64 place;
 	MemoryContext old;
 
 	if (record->record.key_isnull)
 		return NULL;
-	(void) mk_parked_find(&parking->key, parking->slot, record, &place, &by);
-	letters = mk_letters_get(target->topic_id, target_partition);
+	letters = mk_parked_sends_get(target->topic_id, target_partition, 0, 0,
+								  mk_letters_placed);
 	old = MemoryContextSwitchTo(mk_xact_context());
 	letters->rows = mk_array_grow(mk_xact_context(), letters->rows, letters->n,
 								  sizeof(MkParked));
@@ -260,8 +343,9 @@ mk_share_parked_leave(const MkParking *parking, const MkLogRecord *record,
 	row->key = parking->key;
 	row->slot = parking->slot;
 	row->returned = MK_NOT_RETURNED;
-	row->offset = place;
 	row->record_key = PG_DETOAST_DATUM_COPY(record->record.key);
+	row->offset = mk_parked_place(&parking->key, parking->slot, row->record_key,
+								  record->offset);
 	row->deliveries = parking->deliveries;
 	row->letter_topic_id = target->topic_id;
 	row->letter_partition = target_partition;
@@ -296,7 +380,7 @@ mk_parked_seek_letter(MkParkedScan *scan, int32 topic_id, int32 partition,
 static void
 mk_returns_placed(MkSequencedBatch *batch, int64 sequence, int64 offset)
 {
-	const MkReturns *r = (MkReturns *) batch;
+	const MkParkedSends *r = (MkParkedSends *) batch;
 	MkParkedScan scan;
 
 	if (mk_parked_seek_letter(&scan, r->topic_id, r->partition, sequence))
@@ -308,29 +392,6 @@ mk_returns_placed(MkSequencedBatch *batch, int64 sequence, int64 offset)
 		mk_parked_put(&row);
 	}
 	mk_parked_end(&scan);
-}
-
-static MkReturns *
-mk_returns_get(int32 topic_id, int32 partition, int32 target_id,
-			   int32 target_partition)
-{
-	MkReturns *r;
-
-	StaticAssertStmt(offsetof(MkReturns, batch) == 0, "batch comes first");
-	for (r = mk_returns; r != NULL; r = r->next)
-		if (r->topic_id == topic_id && r->partition == partition &&
-			r->target_id == target_id &&
-			r->target_partition == target_partition)
-			return r;
-	r = MemoryContextAllocZero(mk_xact_context(), sizeof(MkReturns));
-	mk_parked_init_batch(&r->batch, mk_returns_placed);
-	r->topic_id = topic_id;
-	r->partition = partition;
-	r->target_id = target_id;
-	r->target_partition = target_partition;
-	r->next = mk_returns;
-	mk_returns = r;
-	return r;
 }
 
 MkSequencedBatch *
@@ -353,8 +414,8 @@ mk_share_parked_return(const MkTopic *topic, int32 partition, int64 offset,
 	if (!comes_back)
 		return NULL;
 	*sequence = offset;
-	return &mk_returns_get(topic->topic_id, partition, target->topic_id,
-						   target_partition)
+	return &mk_parked_sends_get(topic->topic_id, partition, target->topic_id,
+								target_partition, mk_returns_placed)
 				->batch;
 }
 
@@ -439,7 +500,7 @@ mk_parked_key_at(const MkShareKey *key, uint32 slot, int64 offset)
 	MkParkedScan scan;
 	struct varlena *record_key = NULL;
 
-	mk_parked_begin_slot(&scan, key, slot, MK_NOT_RETURNED);
+	mk_parked_begin_slot(&scan, key, slot);
 	while (record_key == NULL && mk_parked_next(&scan) &&
 		   scan.row.returned == MK_NOT_RETURNED)
 		if (scan.row.offset == offset)
@@ -459,7 +520,7 @@ mk_share_parked_lock(const MkShareKey *key, uint32 slot, int64 offset)
 
 	if (record_key == NULL)
 		return false;
-	mk_parked_begin_slot(&scan, key, slot, MK_NOT_RETURNED);
+	mk_parked_begin_slot(&scan, key, slot);
 	while (mk_parked_next(&scan))
 		if (mk_parked_has_key(&scan.row, record_key))
 			topic_ids =
@@ -481,7 +542,7 @@ mk_share_parked_release(const MkShareKey *key, uint32 slot, int64 offset)
 									  key->partition, slot));
 	if (record_key == NULL)
 		return false;
-	mk_parked_begin_slot(&scan, key, slot, MK_NOT_RETURNED);
+	mk_parked_begin_slot(&scan, key, slot);
 	while (mk_parked_next(&scan))
 		if (mk_parked_has_key(&scan.row, record_key))
 			mk_parked_delete(&scan);
@@ -531,11 +592,17 @@ mk_share_parked_clean(const MkGroup *group, const MkTopic *topic,
 static void
 mk_parked_transaction_end(bool committed)
 {
-	mk_letters = NULL;
-	mk_returns = NULL;
+	mk_parked_sends = NULL;
+}
+
+static void
+mk_parked_subxact_abort(int nesting)
+{
+	mk_parked_round++;
 }
 
 static const MkParticipant mk_parked_participant = {
+	.subxact_abort = mk_parked_subxact_abort,
 	.end = mk_parked_transaction_end,
 };
 

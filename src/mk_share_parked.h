@@ -29,12 +29,39 @@ typedef struct MkParkedBy
 } MkParkedBy;
 
 /*
+ * What is known of the rows of a slot while its lock is held; all 0 at first.  No
+ * other session adds rows then, and a redrive only replaces letters.
+ */
+typedef struct MkParkedKnown
+{
+	uint64 round; /* the rest is void in another one; see mk_share_parked.c */
+	bool empty; /* there is none */
+	/* of this key, in TopTransactionContext; NULL: of none */
+	struct varlena *record_key;
+	int64 letters; /* no letter with a place before this one is there */
+	/* nothing with a place before this one comes after this offset, or a later one */
+	int64 returned;
+	int64 offset;
+} MkParkedKnown;
+
+/*
  * Whether a record is to follow an earlier one of its key: that lies in the
  * dead-letter topic, or was sent back and comes after it.  The caller holds the
  * lock of the slot.
  */
 extern bool mk_share_parked_find(const MkShareKey *key, uint32 slot,
-								 const MkLogRecord *record, MkParkedBy *by);
+								 const MkLogRecord *record,
+								 MkParkedKnown *known, MkParkedBy *by);
+
+/*
+ * At commit, before letters of the transaction have an offset: the record at this
+ * offset is done, so if it was sent back its row means nothing any more; nor do the
+ * rows of letters that were found to be gone.
+ */
+extern void mk_share_parked_done(const MkShareKey *key, uint32 slot,
+								 int64 offset, const MkParkedKnown *known);
+extern void mk_share_parked_forget(const MkShareKey *key, uint32 slot,
+								   const MkParkedKnown *known);
 
 /* A record that becomes a dead letter with its key */
 typedef struct MkParking

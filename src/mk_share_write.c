@@ -81,6 +81,24 @@ mk_write_runs(const MkHeldSlot *slots, MkHeldRecord **done, int n)
 	}
 }
 
+/* Removes what was noted about records of parked keys, and means nothing now. */
+static void
+mk_write_parked(const MkHeldSlot *slots, MkHeldRecord *records, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		const MkHeldSlot *s = &slots[records[i].slot];
+
+		if (!s->parks)
+			continue;
+		if (records[i].answer.outcome == MK_OUTCOME_DONE)
+			mk_share_parked_done(&s->key, s->slot, records[i].offset,
+								 &s->known);
+		if (s->last == i)
+			mk_share_parked_forget(&s->key, s->slot, &s->known);
+	}
+}
+
 void
 mk_share_write(const MkHeldSlot *slots, MkHeldRecord *records, int n)
 {
@@ -96,4 +114,5 @@ mk_share_write(const MkHeldSlot *slots, MkHeldRecord *records, int n)
 			  unconstify(MkHeldSlot *, slots));
 	mk_write_runs(slots, done, ndone);
 	pfree(done);
+	mk_write_parked(slots, records, n);
 }

@@ -7,6 +7,7 @@
 
 #include "mk_group_use.h"
 #include "mk_share_memory.h"
+#include "mk_share_parked.h"
 #include "mk_share_rows.h"
 
 /* What becomes of a record when the transaction commits. */
@@ -47,6 +48,7 @@ typedef struct MkHeldSlot
 	int nesting; /* of the subtransaction that has the lock */
 	int last; /* number of its last record, -1: none */
 	bool gap; /* an earlier record may be neither done nor held */
+	MkParkedKnown known;
 } MkHeldSlot;
 
 typedef struct MkHeldRecord

@@ -18,6 +18,7 @@ CREATE TABLE minikafka.share_parked (
 	at timestamptz NOT NULL,
 	PRIMARY KEY (group_no, topic_id, partition, era, slot, returned_offset, record_offset)
 );
+CREATE INDEX share_parked_place ON minikafka.share_parked (group_no, topic_id, partition, era, slot, record_offset);
 CREATE INDEX share_parked_letter ON minikafka.share_parked (dead_letter_topic_id, dead_letter_partition, dead_letter_offset);
 
 COMMENT ON TABLE minikafka.share_parked IS 'records of parked keys of share groups: dead letters, and those that were sent back';
