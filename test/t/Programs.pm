@@ -29,6 +29,10 @@ sub start
 	my %program = (out => '', err => '');
 
 	local %ENV = ($node->_get_env(), %$environment);
+
+	# A shell starts what it runs in the background without these: the program could
+	# not be interrupted.
+	local @SIG{qw(INT QUIT)} = ('DEFAULT') x 2;
 	$program{run} = IPC::Run::start(
 		\@command, '<', \undef, '>', \$program{out}, '2>', \$program{err},
 		IPC::Run::timeout($MinikafkaTest::TIMEOUT));
