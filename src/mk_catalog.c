@@ -358,16 +358,19 @@ mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table)
 }
 
 bool
-mk_catalog_is_settled(const MkTopic *topic, int32 partition)
+mk_catalog_is_settled(const MkTopic *topic, int32 partition, bool *own)
 {
 	MkRows rows;
-	bool found;
+	HeapTuple tuple;
 
 	mk_partition_rows(&rows, MK_REL_SETTLED, MK_REL_SETTLED_IDX, topic,
 					  partition);
-	found = mk_rows_next(&rows, ForwardScanDirection) != NULL;
+	tuple = mk_rows_next(&rows, ForwardScanDirection);
+	*own = tuple != NULL &&
+		TransactionIdIsCurrentTransactionId(
+			   HeapTupleHeaderGetXmin(tuple->t_data));
 	mk_rows_end(&rows);
-	return found;
+	return tuple != NULL;
 }
 
 /* Two sessions may both insert a row: the index is not unique. */

@@ -68,9 +68,11 @@ mk_catalog_partition_insert(const MkTopic *topic, int32 partition, Oid table);
  * A partition is settled if it is known that no group and no producer has an
  * offset beyond the tail of its log.  A partition that was created in this
  * database is settled, one that was restored from a dump is not; see
- * mk_stale.h.  The second function marks a partition as settled.
+ * mk_stale.h.  *own tells whether this transaction itself has found that out,
+ * and may be rolled back.  The second function marks a partition as settled.
  */
-extern bool mk_catalog_is_settled(const MkTopic *topic, int32 partition);
+extern bool
+mk_catalog_is_settled(const MkTopic *topic, int32 partition, bool *own);
 extern void mk_catalog_settle(const MkTopic *topic, int32 partition);
 
 /* The partition's table, InvalidOid if there is no such partition. */

@@ -53,52 +53,6 @@
  * Appending
  */
 
-/* Whether the segment has a decided row at or after "from". */
-static bool
-mk_log_has_row(const MkTopic *topic, int32 partition, MkPartition *p,
-			   int64 segment, int64 from)
-{
-	MkScan s;
-	bool found = false;
-
-	if (!mk_partition_scan(&s, topic, partition, p, segment, AccessShareLock,
-						   from, PG_INT64_MAX))
-	{
-		mk_partition_check_dropped(topic, partition, segment);
-		return false;
-	}
-	while (!found && mk_scan_next(&s, BackwardScanDirection))
-		found = !TransactionIdIsValid(s.undecided);
-	if (found)
-		p->tail = Max(p->tail, s.offset + 1);
-	mk_scan_end(&s);
-	return found;
-}
-
-bool
-mk_log_is_empty(const MkTopic *topic, int32 partition)
-{
-	MkPartition *p = mk_partition_get(topic, partition);
-
-	if (likely(p->tail > p->log_start))
-		return false;
-	mk_partition_refresh(topic, partition, p);
-	for (int64 segment = p->newest_segment;
-		 segment >= p->log_start / topic->segment_records; segment--)
-		if (mk_log_has_row(topic, partition, p, segment, p->log_start))
-			return false;
-	return true;
-}
-
-bool
-mk_log_newest_is_empty(const MkTopic *topic, int32 partition)
-{
-	MkPartition *p = mk_partition_fresh(topic, partition);
-
-	return !mk_log_has_row(topic, partition, p, p->newest_segment,
-						   p->log_start);
-}
-
 void
 mk_log_append_ahead(const MkTopic *topic, int32 partition, MkAppender *appender)
 {

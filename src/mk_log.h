@@ -19,18 +19,6 @@
  */
 
 /*
- * Whether the log has no decided record.  Costs nothing if this backend has
- * already seen one.
- */
-extern bool mk_log_is_empty(const MkTopic *topic, int32 partition);
-
-/*
- * Whether the newest segment has no decided record: it was made ahead, or its
- * records are lost.
- */
-extern bool mk_log_newest_is_empty(const MkTopic *topic, int32 partition);
-
-/*
  * Makes those segments that n records at the tail need and that do not exist.
  * Returns true if it made one.  Other sessions cannot see that segment before
  * this transaction ends, so the caller then keeps the sequencing lock to the

@@ -21,6 +21,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_maintenance_topic.h"
+#include "mk_partition.h"
 #include "mk_retain.h"
 #include "mk_rows.h"
 #include "mk_segment_check.h"
@@ -160,8 +161,7 @@ mk_forget_lost(MkTopicWork *w)
 {
 	MkForgotten forgotten;
 
-	if (mk_catalog_is_settled(w->topic, w->partition) ||
-		!mk_log_newest_is_empty(w->topic, w->partition))
+	if (mk_partition_is_settled(w->topic, w->partition))
 		return;
 	mk_stale_forget(w->topic, w->partition, &forgotten);
 	if (forgotten.groups == 0 && forgotten.producers == 0)

@@ -72,6 +72,21 @@ mk_partition_fresh(const MkTopic *topic, int32 partition)
 	return p;
 }
 
+bool
+mk_partition_is_settled(const MkTopic *topic, int32 partition)
+{
+	MkPartition *p = mk_partition_get(topic, partition);
+	bool own;
+
+	if (likely(p->settled == mk_catalog_generation()))
+		return true;
+	if (!mk_catalog_is_settled(topic, partition, &own))
+		return false;
+	if (!own)
+		p->settled = mk_catalog_generation();
+	return true;
+}
+
 void
 mk_partition_at(MkPartition *p, int64 segment)
 {

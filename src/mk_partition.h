@@ -30,6 +30,9 @@ typedef struct MkPartition
 	int64 log_start;
 	int64 newest_segment; /* -1 if there is none */
 
+	/* the partition is settled, as of this generation */
+	uint64 settled;
+
 	/* a segment that could not be made in passing, which is not tried again */
 	int64 not_in_passing;
 
@@ -72,6 +75,9 @@ mk_partition_refresh(const MkTopic *topic, int32 partition, MkPartition *p);
 
 /* mk_partition_get and mk_partition_refresh in one. */
 extern MkPartition *mk_partition_fresh(const MkTopic *topic, int32 partition);
+
+/* mk_catalog_is_settled; costs nothing if this backend has seen that it is. */
+extern bool mk_partition_is_settled(const MkTopic *topic, int32 partition);
 
 /*
  * Begins a scan, with a dirty snapshot, of the rows of a segment from "from"

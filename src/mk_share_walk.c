@@ -36,6 +36,7 @@
 #include "mk_clock.h"
 #include "mk_due.h"
 #include "mk_log.h"
+#include "mk_partition.h"
 #include "mk_share_checkpoint.h"
 #include "mk_share_held.h"
 #include "mk_share_recall.h"
@@ -439,7 +440,7 @@ mk_walk_forget_lost(MkWalk *w)
 
 	if (!w->loaded || w->memory->high <= mk_log_end(w->topic, w->partition) ||
 		w->memory->high <= mk_log_next_offset(w->topic, w->partition) ||
-		mk_catalog_is_settled(w->topic, w->partition))
+		mk_partition_is_settled(w->topic, w->partition))
 		return false;
 	w->memory->valid = false;
 	mk_stale_forget(w->topic, w->partition, &forgotten);

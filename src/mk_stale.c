@@ -10,11 +10,10 @@
  * offset, the group would skip new records, and a new record of the producer
  * would be taken for a repetition.
  *
- * So stale offsets are reset before the log grows: when a record is appended
- * to an empty log, when a member polls (see mk_poll.c), and when a pass of
- * maintenance finds that the newest segment of a partition is empty.  This
- * looks up each group and each producer, so it happens once for a partition;
- * then the partition is settled.  A partition that was created in this
+ * So stale offsets are reset before the log grows: when the first record is
+ * appended, when a member polls (see mk_poll.c), and in the first pass of
+ * maintenance.  This looks up each group and each producer, so it happens once
+ * for a partition; then the partition is settled.  A partition that was created in this
  * database is settled from the beginning.  The table of settled partitions is
  * not part of a dump.
  *
@@ -39,6 +38,7 @@
 #include "mk_progress.h"
 #include "mk_redriven.h"
 #include "mk_parked_rows.h"
+#include "mk_partition.h"
 #include "mk_share_cut.h"
 #include "mk_share_rows.h"
 #include "mk_stale.h"
@@ -308,8 +308,7 @@ mk_stale_before_append(const MkTopic *topic, int32 partition)
 {
 	MkForgotten forgotten;
 
-	if (likely(!mk_log_is_empty(topic, partition)) ||
-		mk_catalog_is_settled(topic, partition))
+	if (likely(mk_partition_is_settled(topic, partition)))
 		return;
 	Assert(!mk_lock_sequence_is_mine(topic->topic_id, partition));
 	mk_stale_forget(topic, partition, &forgotten);

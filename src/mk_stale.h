@@ -29,9 +29,8 @@ extern void
 mk_stale_forget(const MkTopic *topic, int32 partition, MkForgotten *forgotten);
 
 /*
- * Does the same if the log has no record and the partition is not settled:
- * records that are appended to such a log would hide the stale offsets beyond
- * them.  Call it before records are appended.  The caller does not hold the
+ * Does the same if the partition is not settled: records that are appended would
+ * hide the stale offsets beyond them.  Call it before records are appended.  The caller does not hold the
  * sequencing lock of the partition yet.
  */
 extern void mk_stale_before_append(const MkTopic *topic, int32 partition);

@@ -143,4 +143,111 @@ like(fails('producer', q{SELECT minikafka.append('t', 0, NULL, 'p', producer => 
 	qr/nothing/, 'producer: a repeat');
 
 
+# ---------------------------------------------------------------------------
+# The records come from an older dump than the rest: the last ones of a segment are
+# lost, and the log is not empty
+
+$node->safe_psql('postgres', 'CREATE DATABASE younger');
+$node->safe_psql('younger', $_)
+  for 'CREATE EXTENSION minikafka',
+  q{SELECT minikafka.create_topic('t', 1);
+	SELECT minikafka.create_topic('u', 1);
+	SELECT minikafka.create_share_group('share', '{t}');
+	SELECT minikafka.create_share_group('share2', '{u}')},
+  (map { "SELECT minikafka.join_group('$_', '{t}', 'm', auto_offset_reset => '$_', $forever)" }
+	  qw(earliest latest)),
+  (map { "SELECT count(minikafka.send('$_', 'old ' || i)) FROM generate_series(0, 9) i" } qw(t u));
+$node->command_ok(
+	[
+		'pg_dump', '-Fc', '--data-only', '-t', 'minikafka_data.*',
+		'-d', $node->connstr('younger'), '-f', "$dumps/older"
+	],
+	'the records are dumped');
+# done are 0 to 4 and 6 to 11, and the others wait; of "share2" there is a checkpoint
+my $work = q{BEGIN;
+	SELECT minikafka.acknowledge('%1$s', receipt, CASE WHEN "offset" IN (5, 12) THEN 'release' ELSE 'accept' END,
+		retry_after => CASE WHEN "offset" IN (5, 12) THEN interval '1 day' END)
+	FROM minikafka.acquire('%1$s', 13);
+	COMMIT};
+$node->safe_psql('younger', $_)
+  for (map { "SELECT count(minikafka.send('$_', 'lost ' || i)) FROM generate_series(10, 14) i" } qw(t u)),
+  q{SELECT count(minikafka.append('t', 0, NULL, 'lost', producer => 'p', sequence => i))
+	FROM generate_series(0, 4) i},
+  q{SELECT minikafka.commit_offset('plain', 't', 0, 18)},
+  (map { "SELECT minikafka.commit_offset('$_', 't', 0, 17, member_id => 'm')" } qw(earliest latest)),
+  sprintf($work, 'share2'), 'CALL minikafka.maintain()', sprintf($work, 'share');
+
+sub restore_older
+{
+	my ($name) = @_;
+
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->command_ok(
+		[
+			'pg_dump', '-Fc', '--exclude-table-data=minikafka_data.*',
+			'-d', $node->connstr('younger'), '-f', "$dumps/$name"
+		],
+		"$name: dump");
+	$node->command_ok([ 'pg_restore', '-d', $node->connstr($name), "$dumps/$name" ],
+		"$name: restore");
+	$node->command_ok(
+		[
+			'pg_restore', '--data-only', '--disable-triggers',
+			'-d', $node->connstr($name), "$dumps/older"
+		],
+		"$name: restore of older records");
+	return sub { return $node->safe_psql($name, $_[0]); };
+}
+
+# New records get the offsets of those that are lost.
+sub check_older
+{
+	my ($sql, $name) = @_;
+	my $first = $sql->(q{SELECT minikafka.append('t', 0, NULL, 'new', producer => 'p', sequence => 0)});
+
+	is($first, 10, "$name: a known sequence is no repeat");
+	$sql->("SELECT count(minikafka.send('$_->[0]', 'new ' || i)) FROM generate_series($_->[1], 21) i")
+	  for [ 't', 11 ], [ 'u', 10 ];
+	is(polled($sql, 'earliest'), '0|21|22', "$name: earliest");
+	is(polled($sql, 'latest'), '10|21|12', "$name: latest");
+	is($sql->(q{SELECT minikafka.committed('plain', 't', 0)}), '0', "$name: a plain consumer");
+	for my $group (qw(share share2))
+	{
+		is( $sql->(qq{SELECT min("offset"), max("offset"), count(*) FROM minikafka.acquire('$group', 50, accept => true)}),
+			'10|21|12', "$name: $group is handed out what is new");
+		is($sql->(qq{SELECT "offset", state FROM minikafka.share_deliveries WHERE group_id = '$group'}),
+			'5|released', "$name: what waits does so still");
+	}
+	is($sql->("SELECT * FROM minikafka.check_topic('$_')"), '', "$name: $_ is sound") for qw(t u);
+	return;
+}
+
+$sql = restore_older('older_send');
+like($sql->(q{SELECT * FROM minikafka.check_topic('t')}),
+	qr/a producer has sent a record at or beyond the end, 10/, 'older: check_topic() tells');
+check_older($sql, 'older, a record comes first');
+
+$sql = restore_older('older_rolled_back');
+is( $sql->(q{BEGIN;
+		SELECT minikafka.append('u', 0, NULL, 'v');
+		SELECT minikafka.append('u', 0, NULL, 'v');
+		ROLLBACK;
+		SELECT minikafka.append('u', 0, NULL, 'w');
+		SELECT value FROM minikafka.acquire_text('share2', accept => true)}),
+	"10\n11\n10\nw", 'older: what a rollback has found out does not hold');
+
+$sql = restore_older('older_acquire');
+is($sql->("SELECT count(*) FROM minikafka.acquire('$_', 50, accept => true)"),
+	0, "older, $_ comes first: it has nothing to do")
+  for qw(share share2);
+check_older($sql, 'older, share groups come first');
+
+$sql = restore_older('older_maintain');
+like(fails('older_maintain', 'CALL minikafka.maintain()'),
+	qr/topic "[tu]" partition 0 has lost records/, 'older, maintenance: a warning');
+is(fails('older_maintain', 'CALL minikafka.maintain()'), 'nothing', 'older, maintenance: once');
+is($sql->("SELECT * FROM minikafka.check_topic('$_')"), '', "older, maintenance: $_ is sound")
+  for qw(t u);
+check_older($sql, 'older, maintenance comes first');
+
 done_testing();
