@@ -9,6 +9,7 @@ use FindBin;
 use lib $FindBin::RealBin;
 use MinikafkaTest;
 use PostgreSQL::Test::Utils;
+use Programs;
 use Test::More;
 
 my $stop = library('stop');
@@ -29,6 +30,15 @@ sub make
 		SELECT minikafka.create_share_group('%1$s', '{%1$s}'%3$s)},
 		$name, join(',', split(/ /, $keys)), $options // '');
 	return;
+}
+
+# The table with the records of a topic
+sub segment
+{
+	my ($topic) = @_;
+
+	return sql(qq{SELECT format('minikafka_data.p%s_0_0', topic_id) FROM minikafka.topic
+		WHERE rel = 'minikafka_topics.$topic'::regclass});
 }
 
 # The call that hands out so many and accepts them, as text
@@ -159,6 +169,35 @@ sub go_on
 	$got = ask($two, acquire('deliveries', 1));
 	is(join(' ', sort $got, go_on()), '0 1', 'deliveries: another one gets another record');
 
+	# nor is one handed out after a record of its key that is done meanwhile: the
+	# snapshot does not see what was done for that
+	make('unseen', 'a a b');
+	ask($holder, q{BEGIN; SELECT FROM minikafka.acquire('unseen')});
+	is(ask($one, acquire('unseen')), '2', 'unseen: one remembers the first records');
+	ask($holder, 'ROLLBACK');
+	stop_at($one, 'minikafka.share_done', acquire('unseen'));
+	is(ask($two, acquire('unseen', 1)), '0', 'unseen: another one gets the first one');
+	is(go_on(), '', 'unseen: it gets nothing');
+	is(ask($one, acquire('unseen')), '1', 'unseen: but then');
+
+	# what was looked up for the first slots that are locked does not hold for the
+	# next; a session of its own, which stops in no other table
+	for my $then ([ 'accepted', 'accept => true' ], [ 'locked', "lock_duration => '1 day'" ])
+	{
+		my $g     = "next_$then->[0]";
+		my $three = new_session($node);
+
+		make($g, 'a b c');
+		ask($holder, "BEGIN; SELECT FROM minikafka.acquire('$g')");
+		is(ask($three, acquire($g, 1)), '1', "$then->[0]: it remembers the first record");
+		ask($holder, 'ROLLBACK');
+		stop_at($three, segment($g), acquire($g));
+		is(ask($two, qq{SELECT "offset" FROM minikafka.acquire('$g', $then->[1])}),
+			'2', "$then->[0]: another one gets the last record");
+		is(go_on(), '0', "$then->[0]: it does not");
+		$three->quit;
+	}
+
 	# deliveries that a rollback has failed
 	make('undone', 'a b c', q{, backoff => '1 ms', max_backoff => '1 ms'});
 	is(ask($two, q{BEGIN; SELECT "offset" FROM minikafka.acquire('undone')}), '0', 'undone: acquired');
@@ -208,14 +247,54 @@ for my $then ('locked', 'accepted')
 	sql('CALL minikafka.maintain()');
 	is(sql(q{SELECT high, exceptions FROM minikafka.share_checkpoint JOIN minikafka.consumer_group USING (group_no)
 		WHERE group_id = 'cancelled'}), '10|{2,3,4,6,7,8,9}', 'cancelled: a checkpoint');
-	my $rel = sql(q{SELECT format('minikafka_data.p%s_0_0', topic_id) FROM minikafka.topic WHERE rel = 'minikafka_topics.cancelled'::regclass});
-	stop_at($one, $rel, acquire('cancelled'));
+	stop_at($one, segment('cancelled'), acquire('cancelled'));
 	sql(q{SELECT pg_cancel_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND NOT granted});
 	$one->query('');
 	like($one->{stderr}, qr/57014/, 'cancelled: in the middle');
 	ask($gate, 'SELECT pg_advisory_unlock(1)');
 	is(ask($one, acquire('cancelled')), '2 3 4 6 7 8 9', 'cancelled: no record is left out');
 	$one->quit;
+}
+
+# ---------------------------------------------------------------------------
+# Nor does one that runs out of memory while it reads on
+
+SKIP:
+{
+	my $holder = new_session($node);
+	my $n      = 15_000;
+	my $failed = 0;
+
+	skip 'there is no prlimit', 1 unless -r '/proc/self/status' && works('prlimit', '--version');
+	make('warm', 'a b');
+	make('memory', '');
+	sql("SELECT count(minikafka.send('memory', 'v', 'k')) FROM generate_series(1, $n)");
+	ask($holder, q{BEGIN; SELECT FROM minikafka.acquire('memory')});
+
+	# all of them wait for the first one: what grows is the list of these
+	for my $room (map { 64 * $_ } 0 .. 7)
+	{
+		my $one = new_session($node);
+		my $pid = ask($one, 'SELECT pg_backend_pid()');
+
+		ask($one, acquire('warm'));
+		my ($size) = slurp_file("/proc/$pid/status") =~ /^VmSize:\s+(\d+) kB/m;
+		system_or_bail('prlimit', '--pid', $pid, '--as=' . 1024 * ($size + $room) . ':');
+		my $state = state_after($one, acquire('memory', 1));
+		system_or_bail('prlimit', '--pid', $pid, '--as=unlimited:');
+		if ($state ne '00000')
+		{
+			is($state, '53200', "memory, $room kB: out of it");
+			$failed++;
+			ask($holder, 'ROLLBACK');
+			is( ask($one, qq{BEGIN; SELECT count(*), min("offset"), max("offset") FROM minikafka.acquire('memory', 20000); ROLLBACK}),
+				join('|', $n, 0, $n - 1), "memory, $room kB: no record is left out");
+			ask($holder, q{BEGIN; SELECT FROM minikafka.acquire('memory')});
+		}
+		$one->quit;
+	}
+	cmp_ok($failed, '>', 0, 'memory: it was too little');
+	$holder->quit;
 }
 
 # ---------------------------------------------------------------------------
