@@ -98,42 +98,40 @@ mk_walk_hand_out(const MkLogRecord *record, void *arg)
 	return true;
 }
 
-/* Whether a delivery lets the record be handed out; if not, until when. */
+/* Whether a delivery makes the record wait, and until when. */
 static bool
-mk_walk_may_deliver(MkWalk *w, MkShareSlot *s, MkHeldSlot *held,
-					const MkDelivery *d)
+mk_walk_waits(MkWalk *w, MkShareSlot *s, const MkDelivery *d)
 {
 	MkShareRequest *request = w->request;
 
-	switch (d->state)
-	{
-		case MK_DELIVERY_NONE:
-			return true;
-		case MK_DELIVERY_BLOCKED:
-			s->due = request->now + MK_LOOK_AGAIN;
-			return false;
-		case MK_DELIVERY_LOCKED:
-			if (d->until > request->now)
-			{
-				/* it may end earlier, so the next walk looks again */
-				request->due = Min(request->due, d->until);
-				return false;
-			}
-			if (d->count < request->group->share->max_deliveries)
-				return true;
-			if (request->probe)
-				request->found++;
-			else
-				mk_share_later_fail(&w->later, request->group, held, d, true,
-									"the acquisition lock has expired");
-			return false;
-		default:
-			if (d->until <= request->now)
-				return true;
-			s->due = Min(d->until, request->now + MK_LOOK_AGAIN);
-			request->due = Min(request->due, d->until);
-			return false;
-	}
+	if (d->state == MK_DELIVERY_NONE ||
+		(d->state != MK_DELIVERY_BLOCKED && d->until <= request->now))
+		return false;
+	if (d->state != MK_DELIVERY_BLOCKED)
+		request->due = Min(request->due, d->until);
+	/* a lock may end earlier, so the next walk looks again */
+	if (d->state == MK_DELIVERY_BLOCKED)
+		s->due = request->now + MK_LOOK_AGAIN;
+	else if (d->state != MK_DELIVERY_LOCKED)
+		s->due = Min(d->until, request->now + MK_LOOK_AGAIN);
+	return true;
+}
+
+/* Whether a delivery that does not wait lets the record be handed out. */
+static bool
+mk_walk_may_deliver(MkWalk *w, MkHeldSlot *held, const MkDelivery *d)
+{
+	MkShareRequest *request = w->request;
+
+	if (d->state != MK_DELIVERY_LOCKED ||
+		d->count < request->group->share->max_deliveries)
+		return true;
+	if (request->probe)
+		request->found++;
+	else
+		mk_share_later_fail(&w->later, request->group, held, d, true,
+							"the acquisition lock has expired");
+	return false;
 }
 
 /* The record, if it was kept, or NULL. */
@@ -158,6 +156,32 @@ mk_walk_is_gone(const MkWalk *w, const MkDelivery *d)
 	return !mk_log_get(w->topic, w->partition, d->offset, NULL, NULL);
 }
 
+bool
+mk_walk_still_waits(MkWalk *w, MkShareSlot *s, bool exists)
+{
+	int64 offset = s->head->offset;
+	MemoryContext old;
+	MkDelivery d;
+	bool waits;
+
+	/* what this transaction answers may wait no more */
+	if (!w->waits || mk_share_held_find(w->memory, s->slot) != NULL)
+		return false;
+	old = MemoryContextSwitchTo(w->record_context);
+	waits = mk_share_seek_delivery(&w->waiting, offset, &d) &&
+		mk_walk_waits(w, s, &d);
+	if (waits && !exists &&
+		(w->topic->compacts || offset < mk_log_start(w->topic, w->partition)) &&
+		mk_walk_is_gone(w, &d))
+	{
+		s->due = 0;
+		waits = false;
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(w->record_context);
+	return waits;
+}
+
 MkWalkResult
 mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 {
@@ -178,11 +202,13 @@ mk_walk_record(MkWalk *w, MkShareSlot *s, MkHeldSlot *held, int64 offset)
 	}
 	if (TransactionIdIsValid(s->unseen))
 		return MK_WALK_BLOCKED;
-	if (mk_share_seek_delivery(&w->deliveries, offset))
-		(void) mk_delivery_get(&w->key, offset, &d);
-	else
-		mk_delivery_none(offset, &d);
-	if (!mk_walk_may_deliver(w, s, held, &d))
+	(void) mk_share_seek_delivery(&w->deliveries, offset, &d);
+	if (mk_walk_waits(w, s, &d))
+	{
+		w->waits = true;
+		return mk_walk_is_gone(w, &d) ? MK_WALK_DONE : MK_WALK_BLOCKED;
+	}
+	if (!mk_walk_may_deliver(w, held, &d))
 		return mk_walk_is_gone(w, &d) ? MK_WALK_DONE : MK_WALK_BLOCKED;
 	undone = mk_share_undone_find(w->memory->key.catalog, w->key.group_no,
 								  w->key.topic_id, w->key.partition, offset);

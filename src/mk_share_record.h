@@ -72,7 +72,10 @@ typedef struct MkWalk
 	int first_slot; /* the walk has locked the slots from this number on */
 	MemoryContext record_context;
 
-	MkShareSeek hints; /* runs, perhaps as of before the locks */
+	/* perhaps as of before the locks */
+	MkShareSeek hints; /* runs */
+	MkShareSeek waiting; /* deliveries */
+	bool waits; /* the walk has met a record that waits */
 	/* opened after the last slot was locked */
 	MkShareSeek runs;
 	MkShareSeek deliveries;
@@ -104,6 +107,13 @@ extern bool mk_walk_find_run(MkShareSeek *seek, int64 offset, MkShareRun *run);
 
 /* Whether the statement does not see who has written the run. */
 extern bool mk_walk_is_unseen(const MkWalk *w, const MkShareRun *run);
+
+/*
+ * Whether the first pending record of a slot waits, as far as that can be told without
+ * the lock of the slot; "exists" if it was just read in the log.  False if the walk
+ * has not met a waiting record.
+ */
+extern bool mk_walk_still_waits(MkWalk *w, MkShareSlot *s, bool exists);
 
 /*
  * A record of a slot that the transaction has locked: hands it out, if possible.  A

@@ -485,7 +485,7 @@ mk_delivery_find_state(const char *name)
 	return MK_DELIVERY_NONE;
 }
 
-static void
+void
 mk_delivery_read(const MkRows *rows, HeapTuple tuple, MkDelivery *d)
 {
 	char *state = mk_rows_text(rows, tuple, Anum_delivery_state);

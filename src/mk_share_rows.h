@@ -186,6 +186,10 @@ extern const char *mk_delivery_state_name(MkDeliveryState state);
 /* Sets *delivery as if there were no row about the record. */
 extern void mk_delivery_none(int64 offset, MkDelivery *delivery);
 
+/* Sets *delivery to the current row of a scan. */
+extern void
+mk_delivery_read(const MkRows *rows, HeapTuple tuple, MkDelivery *delivery);
+
 /*
  * The newest committed row about a record; false, as mk_delivery_none() sets it, if
  * there is none.  Rows about records that are done may be

@@ -8,7 +8,10 @@
 
 #include "mk_share_seek.h"
 
-/* So many rows are read on before the index is descended again. */
+/*
+ * So many rows are read on before the index is descended again; one if that was in
+ * vain the last time.
+ */
 #define MK_SEEK_NEAR 16
 
 static void
@@ -20,6 +23,7 @@ mk_share_seek_begin(MkShareSeek *s, const MkShareKey *key, MkRelation rel,
 	s->index = index;
 	s->context = CurrentMemoryContext;
 	s->open = false;
+	s->near = MK_SEEK_NEAR;
 	s->rows_read = 0;
 }
 
@@ -52,9 +56,12 @@ mk_share_seek_to(MkShareSeek *s, int64 offset)
 {
 	MemoryContext old = MemoryContextSwitchTo(s->context);
 
-	if (s->open && offset >= s->asked)
-		for (int i = 0; s->offset < offset && i < MK_SEEK_NEAR; i++)
+	if (s->open && offset >= s->asked && s->offset < offset)
+	{
+		for (int i = 0; s->offset < offset && i < s->near; i++)
 			mk_share_seek_next(s);
+		s->near = s->offset < offset ? 1 : MK_SEEK_NEAR;
+	}
 	if (!s->open || offset < s->asked || s->offset < offset)
 	{
 		mk_share_seek_close(s);
@@ -77,10 +84,23 @@ mk_share_seek_run(MkShareSeek *s, int64 offset, MkShareRun *run)
 }
 
 bool
-mk_share_seek_delivery(MkShareSeek *s, int64 offset)
+mk_share_seek_delivery(MkShareSeek *s, int64 offset, MkDelivery *d)
 {
+	MemoryContext old;
+
+	mk_delivery_none(offset, d);
 	mk_share_seek_to(s, offset);
-	return s->offset == offset && s->tuple != NULL;
+	if (s->tuple == NULL || s->offset != offset)
+		return false;
+	mk_delivery_read(&s->rows, s->tuple, d);
+	old = MemoryContextSwitchTo(s->context);
+	mk_share_seek_next(s);
+	MemoryContextSwitchTo(old);
+	s->asked = offset + 1;
+	/* the newest row is the last, perhaps of many */
+	if (s->tuple != NULL && s->offset == offset)
+		(void) mk_delivery_get(&s->key, offset, d);
+	return true;
 }
 
 void

@@ -18,6 +18,7 @@ typedef struct MkShareSeek
 	MkRelation index;
 	MemoryContext context; /* that the cursor lives in */
 	bool open;
+	int near; /* so many rows are read on */
 	int64 asked; /* the offset that was looked up last */
 	MkRows rows;
 	HeapTuple tuple; /* the first one at that offset or later; NULL: none */
@@ -32,8 +33,12 @@ extern void mk_share_seek_deliveries(MkShareSeek *s, const MkShareKey *key);
 /* The first committed run that ends at this offset or later; false if none does. */
 extern bool mk_share_seek_run(MkShareSeek *s, int64 offset, MkShareRun *run);
 
-/* Whether there is a committed delivery of the record with this offset. */
-extern bool mk_share_seek_delivery(MkShareSeek *s, int64 offset);
+/*
+ * The newest committed delivery of the record with this offset, as
+ * mk_delivery_get() sets it.
+ */
+extern bool
+mk_share_seek_delivery(MkShareSeek *s, int64 offset, MkDelivery *delivery);
 
 /* Closes the cursor.  The next look opens it again. */
 extern void mk_share_seek_close(MkShareSeek *s);

@@ -11,6 +11,11 @@
  * had the lock before are visible by then.  What was read earlier is a hint, except
  * that done is for ever.
  *
+ * Where one record waits to be tried again, often many do.  So a walk that has met
+ * one looks at the deliveries of the next ones without a lock, and leaves those that
+ * wait.  That only delays: nothing is handed out by it, and what was released
+ * meanwhile is looked at again, as if the look under the lock had come just before.
+ *
  * A walk first looks at the records that the session remembers as pending: the
  * first one of each slot, as far as it is due.  Then it goes on in the log where the
  * last walk ended, and passes over what is done.  It locks as many slots as it needs
@@ -79,6 +84,7 @@ mk_walk_begin(MkWalk *w)
 	w->kept_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka records", ALLOCSET_DEFAULT_SIZES);
 	mk_share_seek_runs(&w->hints, &w->key);
+	mk_share_seek_deliveries(&w->waiting, &w->key);
 	mk_share_seek_runs(&w->runs, &w->key);
 	mk_share_seek_deliveries(&w->deliveries, &w->key);
 }
@@ -88,6 +94,7 @@ static void
 mk_walk_close(MkWalk *w)
 {
 	mk_share_seek_close(&w->hints);
+	mk_share_seek_close(&w->waiting);
 	mk_share_seek_close(&w->runs);
 	mk_share_seek_close(&w->deliveries);
 }
@@ -274,6 +281,31 @@ mk_walk_pop_done(MkWalk *w, MkShareSlot *s)
 			return;
 }
 
+/*
+ * Whether to leave a slot because its first record waits.  Otherwise forgets the first
+ * records that are done.
+ */
+static bool
+mk_walk_leave(MkWalk *w, MkShareSlot *s)
+{
+	int64 offset = s->head->offset;
+	bool first = s->due == 0;
+	bool waits = mk_walk_still_waits(w, s, false);
+
+	/*
+	 * A record that waits is done only if a person has answered it.  To look for
+	 * that has time until the second look, a second later at most.  A lock, which
+	 * sets no time, also ends by an answer.
+	 */
+	if (waits && first && s->due != 0)
+	{
+		w->request->due = Min(w->request->due, s->due);
+		return true;
+	}
+	mk_walk_pop_done(w, s);
+	return waits && s->head != NULL && s->head->offset == offset;
+}
+
 /* Hands out what is remembered as pending. */
 static void
 mk_walk_pending(MkWalk *w)
@@ -285,12 +317,13 @@ mk_walk_pending(MkWalk *w)
 		MkShareSlot *s = dlist_container(MkShareSlot, node, iter.cur);
 
 		CHECK_FOR_INTERRUPTS();
-		if (s->due <= w->request->now)
-			mk_walk_pop_done(w, s);
-		if (s->head == NULL)
-			mk_share_memory_release(w->memory, s);
-		else if (mk_walk_hold(w, s))
-			mk_walk_add(w, s);
+		if (s->due > w->request->now || !mk_walk_leave(w, s))
+		{
+			if (s->head == NULL)
+				mk_share_memory_release(w->memory, s);
+			else if (mk_walk_hold(w, s))
+				mk_walk_add(w, s);
+		}
 		if (w->nbatch < w->max_batch && iter.next != iter.end)
 			continue;
 		mk_walk_give(w);
@@ -393,6 +426,8 @@ mk_walk_take(const MkLogRecord *record, void *arg)
 	mk_share_memory_add(m, s, offset);
 	/* not earlier: after an error the record would count as done */
 	m->high = offset + 1;
+	if (s->head->offset == offset && mk_walk_still_waits(w, s, true))
+		return true;
 	if (!w->advance &&
 		(s->head->offset == offset || mk_share_held_find(m, s->slot) != NULL) &&
 		mk_walk_hold(w, s))
