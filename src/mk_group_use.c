@@ -99,7 +99,8 @@ mk_group_lock(void *deferred)
 	MkGroupUse *use = d->use;
 	const MkGroupChange *creation;
 	ListCell *lc;
-	bool exclusive =
+	/* most commits change nothing; for a group that is missing, it looks again */
+	bool exclusive = d->changes != NIL &&
 		mk_group_change_is_any(mk_membership_get(use->group_id), d->changes);
 
 	for (;;)

@@ -517,9 +517,15 @@ mk_held_check(void)
 static void
 mk_held_check_topic(const MkHeldSlot *s)
 {
+	const int32 topic_id = s->key.topic_id;
+	const MkGroup *group = s->use->group;
+
 	/* locking a table does this, an advisory lock does not */
 	AcceptInvalidationMessages();
-	if (mk_catalog_topic_by_id(s->key.topic_id) == NULL)
+	if (group != NULL && mk_membership_topic_by_id(group, topic_id) != NULL)
+		return;
+	/* the group may have another list of topics by now */
+	if (mk_catalog_topic_by_id(topic_id) == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("topic of records that were acquired from group "
