@@ -1,6 +1,7 @@
 # Consumers that fail, beside others: a record that cannot be worked on, and
 # batches that take longer than the max poll interval.  Times are those of
-# minikafka.clock_offset, in seconds.
+# minikafka.clock_offset, in seconds; the machine's own clock is added to them, so
+# they are long enough for one that is loaded.
 
 use strict;
 use warnings FATAL => 'all';
@@ -42,14 +43,14 @@ sub settle
 }
 
 # ---------------------------------------------------------------------------
-# Two members with a session timeout of 5 s, one of which has a record that
-# always fails: ten minutes of polls, each of them rolled back
+# Two members with a session timeout of a minute, one of which has a record that
+# always fails: two hours of polls, each of them rolled back
 
 sql(q{SELECT minikafka.create_topic('poison', 2);
 	SELECT minikafka.send('poison', 'x', partition => p)
 	FROM generate_series(0, 1) p, generate_series(1, 10)});
 my %session = map { $_ => new_session($node) } qw(a b);
-join_group($session{$_}, 'poison', $_, session => '5 s', max_poll => '1 min')
+join_group($session{$_}, 'poison', $_, session => '60 s', max_poll => '12 min')
   for sort keys %session;
 settle('poison', %session);
 
@@ -60,7 +61,7 @@ for my $round (1 .. 150)
 {
 	for my $member (sort keys %session)
 	{
-		my $s = at($session{$member}, 4 * $round);
+		my $s = at($session{$member}, 48 * $round);
 
 		sql(q{SELECT minikafka.send('poison', 'x', partition => 1)})
 		  if $member eq 'b';
@@ -87,7 +88,7 @@ my $signs = q{SELECT objsubid, count(*) FROM pg_locks
 	WHERE locktype = 'advisory' AND objsubid IN (19786, 19789) GROUP BY 1};
 is(sql($signs), '19786|1', 'poison: one lock');
 
-# it does not outlive its session, which was heard of 600 s after it joined
+# it does not outlive its session, which was heard of 7,200 s after it joined
 my $pid = ask($session{a}, 'SELECT pg_backend_pid()');
 $session{a}->quit;
 $node->poll_query_until('postgres',
@@ -97,13 +98,13 @@ is(sql($signs), '', 'poison: gone with its session');
 
 # nor does it tell more than that it was alive at that time
 ask(at($session{b}, $_), q{SELECT FROM minikafka.poll('poison', 'b')})
-  for 604, 608;
+  for 7_248, 7_296;
 is( sql(q{SELECT string_agg(member_id, ' ') FROM minikafka.group_members}),
 	'b', 'poison: and then the other takes over');
 $session{b}->quit;
 
 # ---------------------------------------------------------------------------
-# Twenty jobs of half a second, polled at once, with 6 s to poll again; each
+# Twenty jobs of five seconds, polled at once, with 60 s to poll again; each
 # batch in a transaction with its commit()
 
 sql(q{SELECT minikafka.create_topic('slow', 1);
@@ -117,7 +118,7 @@ my %worker = map {
 my $executions = 0;
 my @outcomes;
 
-# What a worker does at a time, each half of a second: a job, or what comes
+# What a worker does at a time, each five seconds: a job, or what comes
 # after the last one.
 sub step
 {
@@ -139,7 +140,7 @@ sub step
 	}
 	if (!$w->{joined})
 	{
-		join_group($s, 'slow', $member, max_poll => '6 s');
+		join_group($s, 'slow', $member, max_poll => '60 s');
 		$w->{joined} = 1;
 		return;
 	}
@@ -160,10 +161,10 @@ sub step
 }
 
 my $time = 0;
-while ($time < 600 && sql(q{SELECT coalesce(minikafka.committed('slow', 'slow', 0),
+while ($time < 6_000 && sql(q{SELECT coalesce(minikafka.committed('slow', 'slow', 0),
 		0)}) < 20)
 {
-	$time += 0.5;
+	$time += 5;
 	step($_, $time) for sort keys %worker;
 }
 note("$executions executions in $time s: @outcomes");
