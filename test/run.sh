@@ -12,6 +12,7 @@
 #   PRELOAD=1           with the library in shared_preload_libraries, so that
 #                       sessions share what they know of the tails of partitions
 #   SANITIZE=1          build with checks for undefined behaviour, as make has it
+#   JOBS=N              run N of the TAP tests at a time (3: they wait a lot)
 #
 # Shows the name of each test file that has passed; at the end, each file that
 # failed with its first failure.  The last line is "N passed, N failed": a test file is one in the kinds sql
@@ -212,7 +213,7 @@ for kind in $ONLY; do
             ;;
         t)
             run t make_user prove \
-                PROVE_FLAGS='-v --merge' PROVE_TESTS="${tests[*]}"
+                PROVE_FLAGS="-v --merge -j ${JOBS:-3}" PROVE_TESTS="${tests[*]}"
             ;;
     esac
 done
