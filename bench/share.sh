@@ -104,10 +104,19 @@ share_take_skip() {
     take skip "$QUEUE_DONE" "$3" "$1" "${@:4}"
 }
 
-# share_take_pgmq CONTENDER SCRIPT WORKERS
+# share_take_pgmq CONTENDER RECORDS SCRIPT WORKERS PGBENCH_OPTION ...
 share_take_pgmq() {
-    share_pgmq "$SHARED"
-    take "$1" "$PGMQ_DONE" "$2" "$3" -T $((SECONDS_PER_ROUND * 4))
+    share_pgmq "$2"
+    take "$1" "$PGMQ_DONE" "$3" "$4" "${@:5}"
+}
+
+share_install_pgmq() {
+    if [ -z "$PGMQ_SQL" ]; then
+        echo 'without pgmq, because PGMQ_SQL is not set' >&2
+    elif [ -z "$(server_psql -At -c "SELECT 1 FROM pg_namespace
+            WHERE nspname = 'pgmq'")" ]; then
+        server_psql -q -f - <"$PGMQ_SQL" >/dev/null
+    fi
 }
 
 # Each run lasts four times as long as those of other rows: what was deleted slows
@@ -116,11 +125,7 @@ row_share() {
     local mode workers target all work
     topic shared 8
     share_load shared "$SHARE_KEY" "$SHARED"
-    if [ -n "$PGMQ_SQL" ]; then
-        server_psql -q -f - <"$PGMQ_SQL" >/dev/null
-    else
-        echo 'share: without pgmq, because PGMQ_SQL is not set' >&2
-    fi
+    share_install_pgmq
     for mode in off on; do
         for workers in 1 8 32; do
             target=1.0
@@ -133,8 +138,10 @@ row_share() {
                 "skip share_take_skip $workers $SHARED share_skip
                     -T $((SECONDS_PER_ROUND * 4))")
             if [ -n "$PGMQ_SQL" ]; then
-                all+=("pop share_take_pgmq pop share_pop $workers"
-                    "read share_take_pgmq read share_read $workers")
+                all+=("pop share_take_pgmq pop $SHARED share_pop $workers
+                        -T $((SECONDS_PER_ROUND * 4))"
+                    "read share_take_pgmq read $SHARED share_read $workers
+                        -T $((SECONDS_PER_ROUND * 4))")
             fi
             export PGOPTIONS="-c synchronous_commit=$mode"
             compete "${all[@]}"
@@ -153,17 +160,25 @@ row_share() {
 
 # Each run takes at most half of what waits, so no worker is short of records.
 share_batch() {
-    local mode workers count
+    local mode workers count all work
     for mode in off on; do
         for workers in 1 8 32; do
             count=$((WAITING / 200 / workers))
-            export PGOPTIONS="-c synchronous_commit=$mode"
-            compete "ours share_take $workers 100 -t $count" \
+            all=("ours share_take $workers 100 -t $count"
                 "skip share_take_skip $workers $WAITING share_skip_many
-                    -t $count -D records=100"
+                    -t $count -D records=100")
+            if [ -n "$PGMQ_SQL" ]; then
+                all+=("read share_take_pgmq read $WAITING share_read_many
+                    $workers -t $count -D records=100")
+            fi
+            export PGOPTIONS="-c synchronous_commit=$mode"
+            compete "${all[@]}"
             unset PGOPTIONS
-            report "acquire 100, $workers workers, fsync wait $mode" \
-                'SKIP LOCKED' 1.5 ours skip
+            work="acquire 100, $workers workers, fsync wait $mode"
+            report "$work" 'SKIP LOCKED' 1.5 ours skip
+            if [ -n "$PGMQ_SQL" ]; then
+                report "$work" 'pgmq.read()' 2.0 ours read
+            fi
             report_bytes '  bytes of WAL for each record' 'SKIP LOCKED' - \
                 ours.wal skip.wal
         done
@@ -171,6 +186,7 @@ share_batch() {
 }
 
 row_share_batch() {
+    share_install_pgmq
     server_psql -q -c "SELECT minikafka.drop_topic('shared')
         FROM minikafka.topics WHERE topic = 'shared'" >/dev/null
     topic shared 8
@@ -337,8 +353,10 @@ row_share_pinned() {
 }
 
 # share_state: group "workers" has taken COLD records one by one, but for 2,000,
-# with a checkpoint after each 1,000, as the workers themselves leave it.  The hash
-# of a key is its slot.
+# with a checkpoint after each 1,000, as the workers themselves leave it.  A key is
+# the offset; its murmur2 is the slot.
+SHARE_SLOT="minikafka.murmur2(convert_to(o::text, 'UTF8'))"
+
 share_state() {
     server_psql -q >/dev/null <<SQL
 CREATE TEMP TABLE state AS SELECT group_no, topic_id
@@ -354,7 +372,7 @@ INSERT INTO minikafka.share_checkpoint (group_no, topic_id, partition, number,
 SELECT group_no, topic_id, 0, n, 0, n * 1000, pending.offsets, pending.slots,
     now()
 FROM state, generate_series(1, $COLD / 1000 - 1) AS n,
-    LATERAL (SELECT array_agg(o) AS offsets, array_agg(hashtext(o::text)) AS slots
+    LATERAL (SELECT array_agg(o) AS offsets, array_agg($SHARE_SLOT) AS slots
         FROM generate_series(0, n * 1000 - 1, $COLD / 2000) AS o) AS pending;
 VACUUM ANALYZE minikafka.share_done, minikafka.share_checkpoint;
 CHECKPOINT;
@@ -367,7 +385,7 @@ share_wait() {
     server_psql -q >/dev/null <<SQL
 INSERT INTO minikafka.share_delivery (group_no, topic_id, partition, era,
     record_offset, number, acquisition, state, deliveries, slot, until, at, error)
-SELECT group_no, topic_id, 0, 0, o, 1, 0, 'failed', 1, hashtext(o::text),
+SELECT group_no, topic_id, 0, 0, o, 1, 0, 'failed', 1, $SHARE_SLOT,
     now() + interval '1 day', now(), 'failed'
 FROM minikafka.consumer_group, minikafka.topic,
     generate_series(0, $COLD - 1, $COLD / 2000) AS o
@@ -412,12 +430,13 @@ row_share_cold() {
 # ---------------------------------------------------------------------------
 # Workers
 
-# share_busy WORKERS: records a second, and in the file "ideal" what it would be if
-# the time between works were none
+# share_busy WORKERS SECONDS: records a second, where each takes 10 ms to SECONDS;
+# and in the file "ideal" what it would be if the time between works were none
 share_busy() {
     share_group busy
-    pgbench_output share_busy "$1" -r -T $((SECONDS_PER_ROUND * 5)) \
-        -D group=workers | awk -v workers="$1" -v ideal="$RESULTS/ideal" '
+    pgbench_output share_busy "$1" -r -T $((SECONDS_PER_ROUND * 5 * $2)) \
+        -D group=workers -D most=$(($2 * 1000)) |
+        awk -v workers="$1" -v ideal="$RESULTS/ideal" '
         /^ *[0-9]+\.[0-9]+ / { all += $1 }
         /pg_sleep/ { work += $1 }
         END {
@@ -426,15 +445,17 @@ share_busy() {
         }'
 }
 
+# With few keys the work is short, for a key waits for the work before it.
 row_share_busy() {
-    local keys
+    local keys seconds
     for keys in 60 1000; do
+        if [ "$keys" = 60 ]; then seconds=1; else seconds=5; fi
         server_psql -q -c "SELECT minikafka.drop_topic('busy')
             FROM minikafka.topics WHERE topic = 'busy'" >/dev/null
         topic busy 8
         share_load busy "int4send(k % $keys)" $((SECONDS_PER_ROUND * 2000))
-        compete 'ours share_busy 50'
-        report "50 workers, work of 10 ms to 1 s, $keys keys" 'always at work' \
-            0.95 ours ideal
+        compete "ours share_busy 50 $seconds"
+        report "50 workers, work of 10 ms to $seconds s, $keys keys" \
+            'always at work' 0.95 ours ideal
     done
 }
