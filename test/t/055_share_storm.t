@@ -4,7 +4,8 @@
 # the order of its key, and each worker has seen all effects before its own.  Under
 # acquisition locks nobody answers who has lost the record.
 #
-# MINIKAFKA_STORM=10 gives each worker ten times as many calls.
+# MINIKAFKA_STORM=10 gives each worker ten times as many calls.  MINIKAFKA_KEYS,
+# MINIKAFKA_RECORDS and MINIKAFKA_WORKERS set the numbers of these.
 
 use strict;
 use warnings FATAL => 'all';
@@ -17,8 +18,9 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 my $times   = $ENV{MINIKAFKA_STORM} // 1;
-my $keys    = 12;
-my $records = 5000;
+my $keys    = $ENV{MINIKAFKA_KEYS} // 12;
+my $records = $ENV{MINIKAFKA_RECORDS} // 5000;
+my $workers = $ENV{MINIKAFKA_WORKERS} // 15;
 
 # What a worker may be told: that it fails itself, of SERIALIZABLE, and when its
 # session or the server is gone.
@@ -149,13 +151,12 @@ sub start_worker
 sub storm
 {
 	my ($crash) = @_;
-	my @workers;
+	my @levels = ('read committed', 'repeatable read', 'serializable');
+	my @groups = (('transactions') x 3, 'locks', 'locks');
+	my @workers =
+	  map { start_worker($groups[ $_ % @groups ], $levels[ $_ % @levels ]) }
+	  0 .. $workers - 1;
 
-	for my $level ('read committed', 'repeatable read', 'serializable')
-	{
-		push @workers, map { start_worker($_, $level) }
-		  ('transactions') x 3, 'locks', 'locks';
-	}
 	for (1 .. 20 * $times)
 	{
 		usleep(100_000);
