@@ -26,7 +26,7 @@ OBJS       = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
 # for the names VERSION and INSTALL_SCRIPT.)
 SQL_PARTS = 00_schema 10_catalog 12_share 13_share_parked 14_schedule \
             15_dead_letter 20_topic 30_produce 35_schedule 40_consume 45_group 46_share 47_pipeline \
-            48_dead_letter 50_admin 60_views 62_share_views 90_rights
+            48_dead_letter 50_admin 60_views 62_share_views 64_dead_letter_views 90_rights
 EXTENSION_SQL = sql/minikafka--$(EXTVERSION).sql
 DATA_built = $(EXTENSION_SQL)
 # Scripts that upgrade from one version to another.

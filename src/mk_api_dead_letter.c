@@ -1,20 +1,25 @@
 /*
  * mk_api_dead_letter.c
- *		The SQL functions that send dead letters, and send them back.
+ *		The SQL functions that send dead letters, list them, and send them back.
  */
 #include "postgres.h"
 
-#include "fmgr.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 
 #include "mk_api.h"
 #include "mk_dead_letter.h"
 #include "mk_errors.h"
 #include "mk_group.h"
 #include "mk_group_use.h"
+#include "mk_header_edit.h"
+#include "mk_open_letters.h"
 #include "mk_redrive.h"
 #include "mk_topic.h"
+#include "mk_try.h"
 
 /*
  * dead_letter(group_id, topic, partition, record_offset, dead_letter_topic,
@@ -91,4 +96,114 @@ minikafka_redrive(PG_FUNCTION_ARGS)
 							NameStr(redrive.topic->name))));
 	}
 	PG_RETURN_INT64(mk_redrive(&redrive));
+}
+
+/* ---------------------------------------------------------------------------
+ * topic_dead_letters(), for the view dead_letters
+ */
+
+/* The columns of a row */
+enum
+{
+	MK_LETTER_PARTITION,
+	MK_LETTER_OFFSET,
+	MK_LETTER_SENT_AT,
+	MK_LETTER_GROUP,
+	MK_LETTER_SOURCE,
+	MK_LETTER_SOURCE_PARTITION,
+	MK_LETTER_SOURCE_OFFSET,
+	MK_LETTER_COUNT,
+	MK_LETTER_ERROR,
+	MK_LETTER_COLUMNS
+};
+
+/* A look at the letters of a topic */
+typedef struct MkLettersCall
+{
+	FunctionCallInfo fcinfo;
+	ReturnSetInfo *rsinfo;
+	MkTopic *topic;
+	int32 partition;
+	bool all; /* also what the letters tell */
+
+	/* of the row */
+	Datum values[MK_LETTER_COLUMNS];
+	bool nulls[MK_LETTER_COLUMNS];
+} MkLettersCall;
+
+/* Sets a column to a header that is text. */
+static void
+mk_letters_set_text(MkLettersCall *call, int column, Jsonb *headers,
+					const char *name)
+{
+	MkHeader header;
+
+	call->nulls[column] = !call->all ||
+		!mk_header_get(headers, name, &header) || header.value == NULL;
+	if (!call->nulls[column])
+		call->values[column] = PointerGetDatum(
+			cstring_to_text_with_len(header.value, header.length));
+}
+
+/* Sets a column of type integer or bigint to a header that is a number. */
+static void
+mk_letters_set_number(MkLettersCall *call, int column, Jsonb *headers,
+					  const char *name, int64 max)
+{
+	int64 number = mk_header_get_number(headers, name);
+
+	/* whoever may write to the topic can write any number */
+	call->nulls[column] = !call->all || number < 0 || number > max;
+	call->values[column] = max == PG_INT32_MAX ? Int32GetDatum((int32) number)
+											   : Int64GetDatum(number);
+}
+
+/* An MkLetterSink that adds a row to the result */
+static void
+mk_letters_row(const MkLogRecord *letter, Jsonb *headers, void *arg)
+{
+	MkLettersCall *call = arg;
+
+	memset(call->nulls, false, sizeof(call->nulls));
+	call->values[MK_LETTER_PARTITION] = Int32GetDatum(call->partition);
+	call->values[MK_LETTER_OFFSET] = Int64GetDatum(letter->offset);
+	call->values[MK_LETTER_SENT_AT] = TimestampTzGetDatum(letter->ts);
+	mk_letters_set_text(call, MK_LETTER_GROUP, headers, MK_DEAD_LETTER_GROUP);
+	mk_letters_set_text(call, MK_LETTER_SOURCE, headers, MK_DEAD_LETTER_TOPIC);
+	mk_letters_set_number(call, MK_LETTER_SOURCE_PARTITION, headers,
+						  MK_DEAD_LETTER_PARTITION, PG_INT32_MAX);
+	mk_letters_set_number(call, MK_LETTER_SOURCE_OFFSET, headers,
+						  MK_DEAD_LETTER_OFFSET, PG_INT64_MAX);
+	mk_letters_set_number(call, MK_LETTER_COUNT, headers, MK_DEAD_LETTER_COUNT,
+						  PG_INT32_MAX);
+	mk_letters_set_text(call, MK_LETTER_ERROR, headers, MK_DEAD_LETTER_MESSAGE);
+	tuplestore_putvalues(call->rsinfo->setResult, call->rsinfo->setDesc,
+						 call->values, call->nulls);
+}
+
+/* Adds the rows of a topic; under mk_try(), for the topic may be broken. */
+static void
+mk_letters_topic(void *arg)
+{
+	MkLettersCall *call = arg;
+
+	call->topic = mk_api_monitored_topic(call->fcinfo, 0);
+	call->all = mk_topic_may_read(call->topic);
+	for (; call->partition < call->topic->npartitions; call->partition++)
+		mk_open_letters_read(call->topic, call->partition, GetActiveSnapshot(),
+							 mk_letters_row, call);
+}
+
+/* topic_dead_letters(topic), for the view dead_letters */
+PG_FUNCTION_INFO_V1(minikafka_topic_dead_letters);
+Datum
+minikafka_topic_dead_letters(PG_FUNCTION_ARGS)
+{
+	MkLettersCall call = {.fcinfo = fcinfo};
+
+	mk_api_enter("topic_dead_letters()");
+	InitMaterializedSRF(fcinfo, 0);
+	call.rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	(void) mk_try(mk_letters_topic, &call, mk_api_is_unreadable);
+	return (Datum) 0;
 }

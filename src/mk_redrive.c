@@ -308,7 +308,7 @@ mk_redrive_do_partition(MkRedriveWork *w)
 	while (next <= last && w->sent < r->max_records)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (!mk_redriven_find(r->topic, w->partition, next, &w->limit))
+		if (!mk_redriven_find(r->topic, w->partition, next, NULL, &w->limit))
 		{
 			w->limit = Min(w->limit, last);
 			next = mk_redrive_between(w, next);

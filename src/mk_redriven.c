@@ -3,11 +3,11 @@
  *		Which dead letters were sent on: runs of offsets.
  *
  * The table is not newest first: a run that grows is updated in place.  Only
- * redrive() writes the rows of a topic and only redrive() reads them, under the
- * topic's redrive lock, which it keeps to the end of its transaction; so nobody
- * looks while a row is replaced.  Runs that touch are joined, so a topic whose
- * letters are sent on in order has one run in each partition, however long it
- * is: the place where the next redrive begins.
+ * redrive() writes the rows of a topic, under the topic's redrive lock, which it
+ * keeps to the end of its transaction, and reads them as they are now; so it does
+ * not look while a row is replaced.  Others read with an MVCC snapshot.  Runs that
+ * touch are joined, so a topic whose letters are sent on in order has one run in
+ * each partition, however long it is: the place where the next redrive begins.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ StaticAssertDecl(Natts_redriven == MK_NATTS_REDRIVEN, "all columns are listed");
  */
 static void
 mk_redriven_begin(MkRows *rows, const MkTopic *topic, int32 partition,
-				  StrategyNumber strategy, int64 offset)
+				  StrategyNumber strategy, int64 offset, Snapshot snapshot)
 {
 	ScanKeyData keys[3];
 
@@ -50,24 +50,26 @@ mk_redriven_begin(MkRows *rows, const MkTopic *topic, int32 partition,
 				strategy == BTLessEqualStrategyNumber ? F_INT8LE : F_INT8GT,
 				Int64GetDatum(offset));
 	mk_rows_begin_keys(rows, MK_REL_REDRIVEN, MK_REL_REDRIVEN_PKEY,
-					   mk_rows_now(), lengthof(keys), keys);
+					   snapshot != NULL ? snapshot : mk_rows_now(),
+					   lengthof(keys), keys);
 }
 
 /* Begins a scan of the runs that begin at or before an offset: backwards. */
 static void
 mk_redriven_begin_before(MkRows *rows, const MkTopic *topic, int32 partition,
-						 int64 offset)
+						 int64 offset, Snapshot snapshot)
 {
-	mk_redriven_begin(rows, topic, partition, BTLessEqualStrategyNumber,
-					  offset);
+	mk_redriven_begin(rows, topic, partition, BTLessEqualStrategyNumber, offset,
+					  snapshot);
 }
 
 /* Begins a scan of the runs that begin after an offset: forwards. */
 static void
 mk_redriven_begin_after(MkRows *rows, const MkTopic *topic, int32 partition,
-						int64 offset)
+						int64 offset, Snapshot snapshot)
 {
-	mk_redriven_begin(rows, topic, partition, BTGreaterStrategyNumber, offset);
+	mk_redriven_begin(rows, topic, partition, BTGreaterStrategyNumber, offset,
+					  snapshot);
 }
 
 static int64
@@ -97,14 +99,14 @@ mk_redriven_set_last(MkRows *rows, HeapTuple tuple, int64 last)
 
 bool
 mk_redriven_find(const MkTopic *topic, int32 partition, int64 offset,
-				 int64 *last)
+				 Snapshot snapshot, int64 *last)
 {
 	MkRows rows;
 	HeapTuple tuple;
 	bool found = false;
 
-	Assert(mk_lock_redrive_is_mine(topic->topic_id));
-	mk_redriven_begin_before(&rows, topic, partition, offset);
+	Assert(snapshot != NULL || mk_lock_redrive_is_mine(topic->topic_id));
+	mk_redriven_begin_before(&rows, topic, partition, offset, snapshot);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL)
 	{
@@ -115,7 +117,7 @@ mk_redriven_find(const MkTopic *topic, int32 partition, int64 offset,
 	if (found)
 		return true;
 
-	mk_redriven_begin_after(&rows, topic, partition, offset);
+	mk_redriven_begin_after(&rows, topic, partition, offset, snapshot);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	*last =
 		tuple != NULL ? mk_redriven_first(&rows, tuple) - 1 : PG_INT64_MAX - 1;
@@ -132,7 +134,7 @@ mk_redriven_add(const MkTopic *topic, int32 partition, int64 first, int64 last)
 
 	Assert(mk_lock_redrive_is_mine(topic->topic_id));
 	/* the run that begins where this one ends becomes a part of it */
-	mk_redriven_begin_after(&rows, topic, partition, last);
+	mk_redriven_begin_after(&rows, topic, partition, last, NULL);
 	tuple = mk_rows_next(&rows, ForwardScanDirection);
 	if (tuple != NULL && mk_redriven_first(&rows, tuple) == last + 1)
 	{
@@ -141,7 +143,7 @@ mk_redriven_add(const MkTopic *topic, int32 partition, int64 first, int64 last)
 	}
 	mk_rows_end(&rows);
 
-	mk_redriven_begin_before(&rows, topic, partition, first);
+	mk_redriven_begin_before(&rows, topic, partition, first, NULL);
 	tuple = mk_rows_next(&rows, BackwardScanDirection);
 	if (tuple != NULL && mk_redriven_last(&rows, tuple) == first - 1)
 	{
@@ -170,7 +172,7 @@ mk_redriven_forget_below(const MkTopic *topic, int32 partition, int64 log_start)
 	HeapTuple tuple;
 
 	Assert(mk_lock_redrive_is_mine(topic->topic_id));
-	mk_redriven_begin_after(&rows, topic, partition, -1);
+	mk_redriven_begin_after(&rows, topic, partition, -1, NULL);
 	while ((tuple = mk_rows_next(&rows, ForwardScanDirection)) != NULL &&
 		   mk_redriven_last(&rows, tuple) < log_start)
 	{
@@ -188,7 +190,7 @@ mk_redriven_is_any(const MkTopic *topic, int32 partition)
 	MkRows rows;
 	bool any;
 
-	mk_redriven_begin_after(&rows, topic, partition, -1);
+	mk_redriven_begin_after(&rows, topic, partition, -1, NULL);
 	any = mk_rows_next(&rows, ForwardScanDirection) != NULL;
 	mk_rows_end(&rows);
 	return any;
@@ -203,7 +205,7 @@ mk_redriven_forget_beyond(const MkTopic *topic, int32 partition, int64 tail)
 	if (!mk_redriven_is_any(topic, partition))
 		return;
 	mk_lock_redrive(topic->topic_id);
-	mk_redriven_begin_before(&rows, topic, partition, PG_INT64_MAX);
+	mk_redriven_begin_before(&rows, topic, partition, PG_INT64_MAX, NULL);
 	while ((tuple = mk_rows_next(&rows, BackwardScanDirection)) != NULL &&
 		   mk_redriven_last(&rows, tuple) >= tail)
 	{

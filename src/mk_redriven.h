@@ -7,14 +7,18 @@
 #ifndef MK_REDRIVEN_H
 #define MK_REDRIVEN_H
 
+#include "utils/snapshot.h"
+
 #include "mk_catalog.h"
 
 /*
  * Whether the record at this offset was sent on; if so, *last is the last offset
- * of its run; if not, the last one before the next run.
+ * of its run; if not, the last one before the next run.  With a snapshot, which
+ * is an MVCC one, as it sees the rows, and the caller need not hold the lock; NULL:
+ * as they are now.
  */
 extern bool mk_redriven_find(const MkTopic *topic, int32 partition,
-							 int64 offset, int64 *last);
+							 int64 offset, Snapshot snapshot, int64 *last);
 
 /* Adds the offsets from first to last, of which none is in a run. */
 extern void

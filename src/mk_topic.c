@@ -218,10 +218,16 @@ mk_topic_check_allows(MkTopic *topic, Oid user, AclMode mode)
 }
 
 bool
+mk_topic_may_read(const MkTopic *topic)
+{
+	return pg_class_aclcheck(topic->relid, GetUserId(), ACL_SELECT) ==
+		ACLCHECK_OK;
+}
+
+bool
 mk_topic_is_visible(const MkTopic *topic)
 {
-	return (pg_class_aclcheck(topic->relid, GetUserId(), ACL_SELECT) ==
-				ACLCHECK_OK ||
+	return (mk_topic_may_read(topic) ||
 			has_privs_of_role(GetUserId(), ROLE_PG_MONITOR)) &&
 		check_enable_rls(topic->relid, InvalidOid, true) != RLS_ENABLED;
 }

@@ -37,6 +37,9 @@ extern void mk_topic_check_readable(MkTopic *topic);
  */
 extern void mk_topic_check_allows(MkTopic *topic, Oid user, AclMode mode);
 
+/* Whether the user may read the records of the topic, as far as rights decide. */
+extern bool mk_topic_may_read(const MkTopic *topic);
+
 /* Whether the user may see the offsets of the topic. */
 extern bool mk_topic_is_visible(const MkTopic *topic);
 

@@ -31,6 +31,6 @@ REVOKE ALL ON ALL SEQUENCES IN SCHEMA minikafka FROM PUBLIC;
 GRANT SELECT ON minikafka.topics, minikafka.partitions, minikafka.groups,
 	minikafka.group_members, minikafka.group_offsets, minikafka.consumer_lag,
 	minikafka.share_groups, minikafka.share_deliveries,
-	minikafka.scheduled TO PUBLIC;
+	minikafka.dead_letters, minikafka.scheduled TO PUBLIC;
 REVOKE ALL ON FUNCTION minikafka.refuse_write() FROM PUBLIC;
 REVOKE ALL ON PROCEDURE minikafka.maintain() FROM PUBLIC;

@@ -68,6 +68,7 @@ FROM (VALUES
 	('check_topic', $$'audit'$$, 'ro', false),
 	('offsets', $$'audit', 0$$, 'mro', false),
 	('try_offsets', $$'audit', 0$$, 'mro', false),
+	('topic_dead_letters', $$'audit'$$, 'mro', false),
 	('delete_records', $$'audit', 0, 0$$, 'co', true),
 	('join_group', $$'audit', '{audit}', 'm'$$, 'r', true),
 	('join_group', $$'audit new', '{audit}'$$, 'ro', true),

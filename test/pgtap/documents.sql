@@ -23,6 +23,7 @@ SELECT plan(14);
 CREATE TEMP TABLE internal (name text);
 INSERT INTO internal VALUES
 	('try_offsets'), -- view partitions
+	('topic_dead_letters'), -- view dead_letters
 	('group_is_visible'), ('group_commits'), ('member_is_expired'), ('group_deliveries'), -- views of groups
 	('refuse_write'); -- trigger of tables of topics
 CREATE TEMP VIEW functions AS

@@ -2,7 +2,7 @@
 -- The functions: names, arguments, defaults, results, volatility
 --
 BEGIN;
-SELECT plan(229);
+SELECT plan(232);
 
 -- As doc/reference.md has them: this list is the contract.
 CREATE TEMP TABLE contract (name text, arguments text, result text, volatility "char", parallel "char");
@@ -81,6 +81,7 @@ INSERT INTO contract VALUES
 	('group_is_visible', 'group_id text', 'boolean', 's', 'u'),
 	('member_is_expired', 'group_id text, member_id text', 'boolean', 's', 'u'),
 	('group_commits', 'group_id text', 'TABLE(topic text, partition integer, "offset" bigint, metadata text, committed_at timestamp with time zone, member_id text, generation integer)', 's', 'u'),
+	('topic_dead_letters', 'topic text, OUT dead_letter_partition integer, OUT dead_letter_offset bigint, OUT sent_at timestamp with time zone, OUT group_id text, OUT source_topic text, OUT source_partition integer, OUT source_offset bigint, OUT delivery_count integer, OUT error text', 'SETOF record', 's', 'u'),
 	('group_deliveries', 'group_id text, OUT topic text, OUT partition integer, OUT "offset" bigint, OUT state text, OUT delivery_count integer, OUT locked_until timestamp with time zone, OUT waiting_until timestamp with time zone, OUT error text, OUT receipt text, OUT pid integer, OUT changed_at timestamp with time zone', 'SETOF record', 's', 'u'),
 	('dead_letter', 'group_id text, topic text, partition integer, record_offset bigint, dead_letter_topic text, error text', 'void', 'v', 'u'),
 	('redrive', 'dead_letter_topic text, partition integer DEFAULT NULL::integer, record_offset bigint DEFAULT NULL::bigint, max_records integer DEFAULT NULL::integer, target_topic text DEFAULT NULL::text', 'bigint', 'v', 'u'),
@@ -124,7 +125,7 @@ FROM (VALUES
 ) v(type, columns);
 
 -- the views
-SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries', 'scheduled']) view;
+SELECT has_view('minikafka', view, 'view ' || view) FROM unnest(ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries', 'dead_letters', 'scheduled']) view;
 SELECT results_eq(
 	format($$SELECT attname::text COLLATE "default", atttypid::regtype::text COLLATE "default" FROM pg_attribute
 		WHERE attrelid = 'minikafka.%I'::regclass AND attnum > 0 ORDER BY attnum$$, view),
@@ -139,6 +140,7 @@ FROM (VALUES
 	('consumer_lag', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('log_start_offset', 'bigint'), ('end_offset', 'bigint'), ('committed_offset', 'bigint'), ('lag', 'bigint'), ('time_lag', 'interval'), ('member_id', 'text'), ('ready', 'bigint'), ('in_flight', 'bigint'), ('waiting', 'bigint'), ('lost', 'bigint')$$),
 	('share_groups', $$('group_id', 'text'), ('ordering', 'text'), ('max_deliveries', 'integer'), ('backoff', 'interval'), ('max_backoff', 'interval'), ('dead_letter_topic', 'text'), ('auto_offset_reset', 'text'), ('topics', 'text[]'), ('max_in_flight', 'integer'), ('priority', 'text'), ('on_exhausted', 'text'), ('dead_letter_limit', 'integer'), ('paused', 'boolean'), ('paused_why', 'text'), ('parked_keys', 'bigint'), ('owner', 'text')$$),
 	('share_deliveries', $$('group_id', 'text'), ('topic', 'text'), ('partition', 'integer'), ('offset', 'bigint'), ('state', 'text'), ('delivery_count', 'integer'), ('locked_until', 'timestamp with time zone'), ('waiting_until', 'timestamp with time zone'), ('error', 'text'), ('receipt', 'text'), ('pid', 'integer'), ('changed_at', 'timestamp with time zone')$$),
+	('dead_letters', $$('dead_letter_topic', 'text'), ('dead_letter_partition', 'integer'), ('dead_letter_offset', 'bigint'), ('sent_at', 'timestamp with time zone'), ('group_id', 'text'), ('source_topic', 'text'), ('source_partition', 'integer'), ('source_offset', 'bigint'), ('delivery_count', 'integer'), ('error', 'text')$$),
 	('scheduled', $$('id', 'bigint'), ('topic', 'text'), ('at', 'timestamp with time zone'), ('key', 'bytea'), ('scheduled_by', 'text'), ('scheduled_at', 'timestamp with time zone'), ('attempts', 'integer'), ('next_attempt', 'timestamp with time zone'), ('error', 'text')$$)
 ) v(view, columns);
 

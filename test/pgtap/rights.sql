@@ -2,7 +2,7 @@
 -- Rights: which role may call what, which role sees what
 --
 BEGIN;
-SELECT plan(569);
+SELECT plan(575);
 
 CREATE ROLE tap_owner;
 CREATE ROLE tap_insert;
@@ -37,7 +37,7 @@ SELECT is_empty(
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind IN ('r', 'v', 'S')
 	AND has_table_privilege('tap_nothing', oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')$$,
-	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries', 'scheduled'], 'the relations that all roles have a right to');
+	ARRAY['topics', 'partitions', 'groups', 'group_members', 'group_offsets', 'consumer_lag', 'share_groups', 'share_deliveries', 'dead_letters', 'scheduled'], 'the relations that all roles have a right to');
 SELECT set_eq(
 	$$SELECT relname::text FROM pg_class WHERE relnamespace = 'minikafka'::regnamespace AND relkind = 'v'
 	AND has_table_privilege('tap_nothing', oid, 'INSERT, UPDATE, DELETE')$$,
@@ -91,6 +91,7 @@ INSERT INTO calls VALUES
 	($$minikafka.offset_for_time('tap', 0, now())$$, '{SELECT}'),
 	($$minikafka.offsets('tap', 0)$$, '{SELECT,monitor}'),
 	($$minikafka.try_offsets('tap', 0)$$, '{SELECT,monitor}'),
+	($$minikafka.topic_dead_letters('tap')$$, '{SELECT,monitor}'),
 	($$minikafka.check_topic('tap')$$, '{SELECT}'),
 	($$minikafka.latest('tap')$$, '{SELECT}'),
 	($$minikafka.committed('tap', 'tap', 0)$$, '{SELECT,monitor}'),
