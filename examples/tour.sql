@@ -224,7 +224,7 @@ SELECT group_id, state, members FROM minikafka.groups;
 -- A share group, whose workers need not join; it tries each record twice.
 RESET ROLE;
 SELECT minikafka.create_topic('mails', partitions => 1);
-SELECT minikafka.create_topic('mails.dead', partitions => 1);
+SELECT minikafka.create_topic('mails.dead', partitions => 1, max_message_bytes => 2000000);
 SELECT minikafka.create_share_group('mailers', '{mails}', max_deliveries => 2, backoff => '0 s', dead_letter_topic => 'mails.dead');
 SELECT minikafka.send_many('mails', '{welcome,receipt,welcome}', '{ann,ann,bob}') AS sent;
 
