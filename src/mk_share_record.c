@@ -8,6 +8,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "mk_due.h"
 #include "mk_log.h"
 #include "mk_share_record.h"
 #include "mk_share_undone.h"
@@ -36,7 +37,7 @@ typedef struct MkHandOut
 	bool taken;
 } MkHandOut;
 
-/* Hands out a record, unless the request is full; an MkLogSink. */
+/* Hands out a record, if it is due and the request is not full; an MkLogSink. */
 static bool
 mk_walk_hand_out(const MkLogRecord *record, void *arg)
 {
@@ -49,6 +50,12 @@ mk_walk_hand_out(const MkLogRecord *record, void *arg)
 	MkHeldRecord *r;
 	const char *error;
 
+	/* the topic's delay may be longer than when the record was read in the log */
+	if (!mk_due_is(w->topic, record->ts, request->now, &request->due))
+	{
+		w->young = Min(w->young, record->offset);
+		return false;
+	}
 	if (request->found > 0 &&
 		request->bytes + record->bytes > request->max_bytes)
 	{

@@ -69,6 +69,7 @@ typedef struct MkWalk
 	bool stop; /* there is nothing beyond for now */
 	bool more; /* the log goes on behind what was read */
 	int64 passed; /* records that were read and could not be handed out */
+	int64 young; /* no record from this offset on is due; see mk_due.h */
 	int first_slot; /* the walk has locked the slots from this number on */
 	MemoryContext record_context;
 

@@ -78,6 +78,7 @@ mk_walk_begin(MkWalk *w)
 	w->key.topic_id = m->key.topic_id;
 	w->key.partition = m->key.partition;
 	w->key.era = m->era;
+	w->young = PG_INT64_MAX;
 	w->first_slot = mk_share_held_slots();
 	w->record_context = AllocSetContextCreate(
 		CurrentMemoryContext, "minikafka record", ALLOCSET_DEFAULT_SIZES);
@@ -138,6 +139,9 @@ mk_walk_hold(MkWalk *w, MkShareSlot *s)
 		w->request->due = Min(w->request->due, s->due);
 		return false;
 	}
+	/* no record is due before an earlier one of the partition is */
+	if (s->head->offset >= w->young)
+		return false;
 	if (w->request->probe)
 		return !mk_share_held_by_any(w->memory, s->slot);
 	return mk_share_held_find(w->memory, s->slot) != NULL ||

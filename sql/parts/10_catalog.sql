@@ -210,7 +210,7 @@ COMMENT ON COLUMN minikafka.topic.delete_retention IS 'how long a tombstone is k
 COMMENT ON COLUMN minikafka.topic.min_compaction_lag IS 'minimum age of a record to be compacted; NULL: one hour for maintain(), none for compact()';
 COMMENT ON COLUMN minikafka.topic.created_at IS 'when the topic was created';
 COMMENT ON COLUMN minikafka.topic.value_format IS 'what a value must be: bytes, text or json';
-COMMENT ON COLUMN minikafka.topic.delivery_delay IS 'minimum age of a record to be polled; NULL: none';
+COMMENT ON COLUMN minikafka.topic.delivery_delay IS 'minimum age of a record to be polled or acquired; NULL: none';
 COMMENT ON COLUMN minikafka.topic.keep_unread IS 'whether retention keeps what a group has not read';
 COMMENT ON COLUMN minikafka.topic.delete_read IS 'whether maintenance removes what all groups have read';
 

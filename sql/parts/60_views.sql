@@ -40,7 +40,7 @@ COMMENT ON COLUMN minikafka.topics.created_at IS 'when the topic was created';
 COMMENT ON COLUMN minikafka.topics.delete_retention IS 'how long a tombstone is kept after the first pass of compaction that saw it; NULL: 24 hours';
 COMMENT ON COLUMN minikafka.topics.min_compaction_lag IS 'minimum age of a record to be compacted; NULL: one hour for maintain(), none for compact()';
 COMMENT ON COLUMN minikafka.topics.value_format IS 'what a value must be: bytes (anything), text or json';
-COMMENT ON COLUMN minikafka.topics.delivery_delay IS 'minimum age of a record to be polled; NULL: none';
+COMMENT ON COLUMN minikafka.topics.delivery_delay IS 'minimum age of a record to be polled or acquired; NULL: none';
 COMMENT ON COLUMN minikafka.topics.keep_unread IS 'whether retention keeps what a group has not read';
 COMMENT ON COLUMN minikafka.topics.delete_read IS 'whether maintenance removes what all groups have read';
 

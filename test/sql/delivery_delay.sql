@@ -1,5 +1,6 @@
 --
--- Topic option delivery_delay: poll() hands out a record when it is that old
+-- Topic option delivery_delay: poll() and acquire() hand out a record when it is that
+-- old
 --
 \set VERBOSITY terse
 SELECT minikafka.create_topic('retry', 2, segment_records => 4);
@@ -79,3 +80,59 @@ SELECT minikafka.delete_group('delay');
 SELECT minikafka.drop_topic('retry');
 SELECT minikafka.drop_topic('prompt');
 SELECT minikafka.drop_topic('soon');
+
+-- a share group: a delay that is set while records wait holds for them too, whether
+-- the session remembers them or a checkpoint lists them
+SELECT minikafka.create_topic('retry', 1);
+SELECT minikafka.create_share_group('delay', '{retry}');
+SELECT count(minikafka.send('retry', i::text, 'k' || i % 3)) FROM generate_series(0, 8) i;
+SELECT "offset" FROM minikafka.acquire('delay', 2, accept => true);
+BEGIN;
+SELECT "offset" FROM minikafka.acquire('delay', 4);
+ROLLBACK;
+SELECT "offset" FROM minikafka.acquire('delay', accept => true);
+CALL minikafka.maintain();
+SET minikafka.clock_offset = '40min';
+SELECT count(minikafka.send('retry', i::text, 'k' || i % 3)) FROM generate_series(9, 11) i;
+SELECT minikafka.set_topic_option('retry', 'delivery_delay', '1 hour');
+SELECT count(*) FROM minikafka.acquire('delay', 20, accept => true);
+SELECT count(*) FROM minikafka.acquire('delay', 20, max_wait => '10 ms');
+SELECT ready, waiting FROM minikafka.lag('delay');
+\c -
+SET minikafka.clock_offset = '40min';
+SELECT count(*) FROM minikafka.acquire('delay', 20, accept => true);
+SELECT ready, waiting FROM minikafka.lag('delay');
+-- those that are old enough, and none that comes after one that is not
+SET minikafka.clock_offset = '70min';
+SELECT "offset" FROM minikafka.acquire('delay', 2, accept => true);
+SELECT "offset" FROM minikafka.acquire('delay', 20, accept => true);
+SELECT ready, waiting FROM minikafka.lag('delay');
+-- a shorter delay holds at once
+SET minikafka.clock_offset = '80min';
+SELECT count(*) FROM minikafka.acquire('delay', 20);
+SELECT minikafka.set_topic_option('retry', 'delivery_delay', '30 min');
+SELECT "offset" FROM minikafka.acquire('delay', accept => true);
+-- a record that has failed waits for both
+SELECT minikafka.acknowledge('delay', receipt, 'fail') FROM minikafka.acquire('delay');
+SELECT minikafka.set_topic_option('retry', 'delivery_delay', '1 hour');
+SET minikafka.clock_offset = '95min';
+SELECT count(*) FROM minikafka.acquire('delay', 20);
+SELECT ready, waiting FROM minikafka.lag('delay');
+SET minikafka.clock_offset = '101min';
+SELECT "offset", delivery_count FROM minikafka.acquire('delay', 20, accept => true);
+RESET minikafka.clock_offset;
+-- a call that waits sleeps until the first one is due
+SELECT minikafka.create_topic('soon', 1);
+SELECT minikafka.set_group_option('delay', 'topics', '{soon}');
+SELECT count(minikafka.send('soon', i::text, 'k')) FROM generate_series(0, 1) i;
+BEGIN;
+SELECT count(*) FROM minikafka.acquire('delay', 2);
+ROLLBACK;
+SELECT minikafka.set_topic_option('soon', 'delivery_delay', '1 hour');
+CALL minikafka.wait_for_records('delay', NULL, '10 ms');
+SELECT minikafka.set_topic_option('soon', 'delivery_delay', '500 ms');
+SELECT "offset", clock_timestamp() >= ts + interval '500 ms' AS due
+FROM minikafka.acquire('delay', max_wait => '1 min', accept => true);
+
+SELECT minikafka.delete_group('delay');
+SELECT minikafka.drop_topic('retry'), minikafka.drop_topic('soon');
