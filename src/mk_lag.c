@@ -143,7 +143,7 @@ mk_lag_get_share(const MkGroup *group, const MkTopic *topic, MkEnd *e,
 	result->in_flight = share.in_flight;
 	result->waiting = share.waiting;
 	result->lost = share.lost;
-	mk_lag_set_time(e, topic, share.oldest, result);
+	mk_lag_set_time(e, topic, share.start, result);
 }
 
 void

@@ -94,7 +94,7 @@ typedef enum MkRelation
 #define MK_NATTS_INBOX            4
 #define MK_NATTS_SHARE_GROUP      16
 #define MK_NATTS_SHARE_TOPIC      3
-#define MK_NATTS_SHARE_CHECKPOINT 9
+#define MK_NATTS_SHARE_CHECKPOINT 10
 #define MK_NATTS_SHARE_DONE       6
 #define MK_NATTS_SHARE_DELIVERY   13
 #define MK_NATTS_SHARE_PARKED     13

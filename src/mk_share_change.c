@@ -254,6 +254,7 @@ mk_share_change_reset(MkGroup *g, const MkShareChange *change)
 										&checkpoint);
 		checkpoint.era = g->share->epoch;
 		checkpoint.high = change->offsets[i];
+		checkpoint.lost = 0;
 		mk_share_checkpoint_put(g->group_no, change->topic_id, i, &checkpoint);
 	}
 }

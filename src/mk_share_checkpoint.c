@@ -10,6 +10,7 @@
 
 #include "mk_lock.h"
 #include "mk_share_checkpoint.h"
+#include "mk_share_lost.h"
 
 /* For qsort(): by offset. */
 static int
@@ -43,8 +44,28 @@ mk_checkpoint_list(MkShareMemory *m, MkShareCheckpoint *c)
 		  mk_exception_compare);
 }
 
+/*
+ * What is lost after the former checkpoint, and is not counted by the rest of the new
+ * one: it leaves out what is gone.
+ */
+static int64
+mk_checkpoint_lost(const MkShareMemory *m, const MkShareCheckpoint *c,
+				   int64 log_start)
+{
+	const MkShareKey key = {.group_no = m->key.group_no,
+							.topic_id = m->key.topic_id,
+							.partition = m->key.partition,
+							.era = m->era};
+	MkShareCheckpoint former;
+
+	(void) mk_share_checkpoint_get(key.group_no, key.topic_id, key.partition,
+								   NULL, &former);
+	return c->lost + mk_share_lost(&key, &former, log_start) -
+		mk_share_lost(&key, c, log_start);
+}
+
 void
-mk_share_checkpoint_make(MkShareMemory *m)
+mk_share_checkpoint_make(MkShareMemory *m, int64 log_start)
 {
 	const int32 group_no = m->key.group_no;
 	const int32 topic_id = m->key.topic_id;
@@ -65,5 +86,7 @@ mk_share_checkpoint_make(MkShareMemory *m)
 		return;
 	c.high = m->high;
 	mk_checkpoint_list(m, &c);
+	if (log_start > c.start)
+		c.lost = mk_checkpoint_lost(m, &c, log_start);
 	mk_share_checkpoint_put(group_no, topic_id, partition, &c);
 }

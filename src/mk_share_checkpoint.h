@@ -13,6 +13,6 @@
  * is as good, or the memory is of another era than the newest checkpoint.  The
  * caller holds the group's lock.
  */
-extern void mk_share_checkpoint_make(MkShareMemory *m);
+extern void mk_share_checkpoint_make(MkShareMemory *m, int64 log_start);
 
 #endif /* MK_SHARE_CHECKPOINT_H */

@@ -25,6 +25,7 @@
 #include "mk_errors.h"
 #include "mk_group.h"
 #include "mk_lock.h"
+#include "mk_log.h"
 #include "mk_share_checkpoint.h"
 #include "mk_share_held.h"
 #include "mk_share_undone.h"
@@ -596,9 +597,15 @@ mk_held_write(void)
 {
 	mk_share_write(mk_held.slots, mk_held.records, mk_held.nrecords);
 	for (int i = 0; i < mk_held.nslots; i++)
-		if (mk_held.slots[i].memory->runs >= MK_CHECKPOINT_RUNS &&
-			mk_held.slots[i].last >= 0)
-			mk_share_checkpoint_make(mk_held.slots[i].memory);
+	{
+		const MkHeldSlot *s = &mk_held.slots[i];
+
+		if (s->memory->runs >= MK_CHECKPOINT_RUNS && s->last >= 0)
+			mk_share_checkpoint_make(
+				s->memory,
+				mk_log_start(mk_catalog_topic_by_id(s->key.topic_id),
+							 s->key.partition));
+	}
 }
 
 /* Remembers that the records are done, and that they are not undone. */

@@ -37,7 +37,8 @@ enum
 	Anum_checkpoint_exceptions,
 	Anum_checkpoint_slots,
 	Anum_checkpoint_made_at,
-	Natts_checkpoint = Anum_checkpoint_made_at
+	Anum_checkpoint_lost,
+	Natts_checkpoint = Anum_checkpoint_lost
 };
 StaticAssertDecl(Natts_checkpoint == MK_NATTS_SHARE_CHECKPOINT,
 				 "all columns are listed");
@@ -289,6 +290,7 @@ mk_share_read_checkpoint(const MkRows *rows, HeapTuple tuple, bool exceptions,
 	c->number = mk_rows_int64(rows, tuple, Anum_checkpoint_number);
 	c->era = mk_rows_int32(rows, tuple, Anum_checkpoint_era);
 	c->high = mk_rows_int64(rows, tuple, Anum_checkpoint_high);
+	c->lost = mk_rows_int64(rows, tuple, Anum_checkpoint_lost);
 	if (exceptions)
 		mk_share_read_exceptions(rows, tuple, c);
 	c->start = exceptions ? mk_share_checkpoint_start(c)
@@ -393,6 +395,7 @@ mk_share_checkpoint_put(int32 group_no, int32 topic_id, int32 partition,
 	values[Anum_checkpoint_exceptions - 1] = PointerGetDatum(offsets);
 	values[Anum_checkpoint_slots - 1] = PointerGetDatum(slots);
 	values[Anum_checkpoint_made_at - 1] = TimestampTzGetDatum(mk_clock_now());
+	values[Anum_checkpoint_lost - 1] = Int64GetDatum(c->lost);
 	mk_rows_insert(MK_REL_SHARE_CHECKPOINT, NULL, values, nulls);
 	pfree(offsets);
 	pfree(slots);

@@ -95,6 +95,8 @@ typedef struct MkShareCheckpoint
 	int32 era;
 	int64 high;
 	int64 start; /* all below it is done; only of a checkpoint that was read */
+	int64
+		lost; /* records that it counts as done, and that were not; mk_share_lost.h */
 	int nexceptions;
 	MkShareException *exceptions; /* by offset; palloc'd, NULL if none */
 } MkShareCheckpoint;

@@ -28,6 +28,7 @@
 #include "mk_lock.h"
 #include "mk_log.h"
 #include "mk_share_checkpoint.h"
+#include "mk_share_lost.h"
 #include "mk_share_slot.h"
 #include "mk_share_survey.h"
 
@@ -52,7 +53,7 @@ typedef struct MkSurvey
 	int64 next; /* from here on no record was looked at */
 	bool full; /* no further record is looked at */
 	bool any; /* "start" is set */
-	int64 start; /* the first offset that is not done */
+	int64 start; /* the first offset that is neither done nor gone */
 
 	/* runs from "next" on, ascending */
 	MkShareRuns runs;
@@ -129,16 +130,12 @@ mk_survey_count(MkSurvey *s, int64 from, int64 to)
 	return count;
 }
 
-/*
- * Adds the exceptions of a checkpoint.  Returns how many of those that are not
- * done lie below the log start.
- */
-static int64
+/* Adds the exceptions of a checkpoint that are not done, from the log start on. */
+static void
 mk_survey_exceptions(MkSurvey *s, const MkShareCheckpoint *c, int64 log_start)
 {
 	/* the slots may be those of another ordering, and the records gone */
 	bool look = s->group->share->ordering_epoch > 0 || s->topic->compacts;
-	int64 lost = 0;
 
 	for (int i = 0; i < c->nexceptions; i++)
 	{
@@ -147,19 +144,12 @@ mk_survey_exceptions(MkSurvey *s, const MkShareCheckpoint *c, int64 log_start)
 		MkShareRun run;
 
 		CHECK_FOR_INTERRUPTS();
-		if (mk_share_run_find(&s->key, offset, &run))
-			continue;
-		if (offset < log_start)
-		{
-			mk_survey_set_start(s, offset);
-			lost++;
-		}
-		else if (!look ||
-				 mk_share_slot_of(s->group, s->topic, s->key.partition, offset,
-								  &slot))
+		if (offset >= log_start && !mk_share_run_find(&s->key, offset, &run) &&
+			(!look ||
+			 mk_share_slot_of(s->group, s->topic, s->key.partition, offset,
+							  &slot)))
 			mk_survey_add(s, offset, slot);
 	}
-	return lost;
 }
 
 /* Takes a record of the log.  Returns whether to go on with the next one. */
@@ -235,19 +225,9 @@ mk_survey_keep(const MkDelivery *delivery, void *arg)
 	return false;
 }
 
-/* The first offset about which there is a row; PG_INT64_MAX if there is none. */
-static int64
-mk_survey_first(const MkSurvey *s)
-{
-	MkDelivery d = {.offset = PG_INT64_MAX};
-
-	mk_delivery_scan(&s->key, 0, NULL, mk_survey_keep, &d);
-	return s->has_run ? Min(d.offset, s->run.first) : d.offset;
-}
-
 /*
- * Reads all.  *lost is the number of offsets below the log start that are not
- * done, *rest that of offsets from s->next on.
+ * Reads all.  *lost is the number of records that were removed before they were done,
+ * *rest that of offsets from s->next on that are not done.
  */
 static void
 mk_survey_read(MkSurvey *s, const MkGroup *group, const MkTopic *topic,
@@ -256,7 +236,6 @@ mk_survey_read(MkSurvey *s, const MkGroup *group, const MkTopic *topic,
 {
 	HASHCTL ctl = {.keysize = sizeof(uint32), .entrysize = sizeof(uint32)};
 	MkShareCheckpoint c;
-	int64 high;
 
 	memset(s, 0, sizeof(*s));
 	s->context = CurrentMemoryContext;
@@ -273,18 +252,11 @@ mk_survey_read(MkSurvey *s, const MkGroup *group, const MkTopic *topic,
 	s->key.topic_id = topic->topic_id;
 	s->key.partition = partition;
 	s->key.era = c.era;
-	*lost = mk_survey_exceptions(s, &c, log_start);
-	mk_share_runs_begin(&s->runs, &s->key, c.high);
+	*lost = mk_share_lost(&s->key, &c, log_start);
+	mk_survey_exceptions(s, &c, log_start);
+	s->next = Max(c.high, log_start);
+	mk_share_runs_begin(&s->runs, &s->key, s->next);
 	s->has_run = mk_share_runs_next(&s->runs, &s->run);
-	high = c.high;
-	/*
-	 * Without a checkpoint the group has begun at the log start of that time, which
-	 * only its first rows tell.
-	 */
-	if (c.number == 0)
-		high = Min(mk_survey_first(s), log_start);
-	*lost += mk_survey_count(s, high, log_start);
-	s->next = Max(high, log_start);
 	*rest = mk_survey_log(s);
 	mk_share_runs_end(&s->runs);
 	if (!s->any)
@@ -349,10 +321,9 @@ mk_share_survey_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 	mk_survey_read(&s, group, topic, partition, log_start, end, &lag->lost,
 				   &lag->ready);
 	lag->start = s.start;
-	lag->oldest = s.n > 0 ? s.records[0].offset : s.next;
 	/* from there on the records are younger than the topic's delay */
 	due = mk_due_end(topic, partition,
-					 Max(lag->oldest, mk_log_start(topic, partition)),
+					 Max(lag->start, mk_log_start(topic, partition)),
 					 GetActiveSnapshot(), now, &next);
 	lag->waiting = Min(lag->ready, Max(end - Max(s.next, due), 0));
 	lag->ready -= lag->waiting;

@@ -11,13 +11,12 @@
 /* How far a group is behind in a partition. */
 typedef struct MkShareLag
 {
-	int64 start; /* the lowest offset that is not done */
-	int64 oldest; /* the same, but not below the log start */
+	int64 start; /* the lowest offset that is neither done nor gone */
 	int64 ready; /* could be handed out now */
 	int64 in_flight; /* a session has it, or it is under an acquisition lock */
 	int64
 		waiting; /* waits for a time, a person, or an earlier one of its slot */
-	int64 lost; /* offsets below the log start that were not done */
+	int64 lost; /* were removed before they were done; see mk_share_lost.h */
 } MkShareLag;
 
 /*

@@ -554,7 +554,7 @@ mk_share_walk_checkpoint(MkGroup *group, MkTopic *topic, int32 partition)
 	/* a log that has lost records is for mk_stale.c first */
 	if (mk_share_memory_start(w.memory) > newest.start &&
 		w.memory->high <= mk_log_end(topic, partition))
-		mk_share_checkpoint_make(w.memory);
+		mk_share_checkpoint_make(w.memory, mk_log_start(topic, partition));
 }
 
 void

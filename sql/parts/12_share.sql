@@ -39,6 +39,7 @@ CREATE TABLE minikafka.share_checkpoint (
 	exceptions bigint[] NOT NULL,
 	slots integer[] NOT NULL,
 	made_at timestamptz NOT NULL,
+	lost bigint NOT NULL DEFAULT 0,
 	PRIMARY KEY (group_no, topic_id, partition, number)
 );
 
@@ -105,6 +106,7 @@ COMMENT ON COLUMN minikafka.share_checkpoint.high IS 'below this offset all reco
 COMMENT ON COLUMN minikafka.share_checkpoint.exceptions IS 'offsets below it that were not done, ascending';
 COMMENT ON COLUMN minikafka.share_checkpoint.slots IS 'slot of each exception';
 COMMENT ON COLUMN minikafka.share_checkpoint.made_at IS 'when the checkpoint was made';
+COMMENT ON COLUMN minikafka.share_checkpoint.lost IS 'number of records of this era that were removed before they were done, and that it counts as done';
 
 COMMENT ON TABLE minikafka.share_done IS 'runs of offsets that share groups are done with';
 COMMENT ON COLUMN minikafka.share_done.group_no IS 'group number';
