@@ -142,6 +142,13 @@ SELECT count(*), count(DISTINCT key) FROM minikafka.acquire('keys', 50, accept =
 SELECT count(*) FROM minikafka.acquire('keys', 50, accept => true);
 COMMIT;
 SELECT count(*), count(DISTINCT key) FROM minikafka.acquire('keys', 200, accept => true);
+-- with ordering "none", each record has a slot
+SELECT minikafka.create_share_group('keys none', '{keys}', ordering => 'none');
+BEGIN;
+SELECT count(*) FROM minikafka.acquire('keys none', 150, accept => true);
+SELECT count(*) FROM minikafka.acquire('keys none', 150, accept => true);
+COMMIT;
+SELECT count(*) FROM minikafka.acquire('keys none', 150, accept => true);
 
 -- Keys take turns: a key with many records does not hold up the others
 SELECT minikafka.create_topic('turns', 1);
