@@ -14,12 +14,14 @@ may be at work on it, of which the service must refuse the former: each acquisit
 has a greater fencing token.
 """
 
+import contextlib
 import os
+import threading
 
 import psycopg
 
 GROUP = "mailers"
-LOCK = os.environ.get("LOCK", "30s")  # must be longer than a step of the work
+LOCK = float(os.environ.get("LOCK", "30"))  # seconds
 
 # The lock has passed, and another worker has the notice: from minikafka, and from
 # the mail service, which compares the tokens
@@ -30,8 +32,8 @@ def acquire(connection):
     # A transaction of its own, which counts the delivery before the work begins.
     return connection.execute(
         """SELECT topic, partition, "offset", value, receipt, fencing_token
-           FROM minikafka.acquire_json(%s, max_wait => '1s', lock_duration => %s)""",
-        (GROUP, LOCK)).fetchone()
+           FROM minikafka.acquire_json(%s, max_wait => '1s', lock_duration => %s::interval)""",
+        (GROUP, f"{LOCK}s")).fetchone()
 
 
 def acknowledge(connection, receipt, answer="accept", error=None):
@@ -39,11 +41,37 @@ def acknowledge(connection, receipt, answer="accept", error=None):
         "SELECT minikafka.acknowledge(%s, %s, %s, %s)", (GROUP, receipt, answer, error))
 
 
-def send_mails(connection, mailbox, job, notice, receipt, token):
+@contextlib.contextmanager
+def renewed(receipt):
+    """Renews the lock while the work lasts, however long a step of it takes: in a
+    thread, with a connection of its own.  The list has the error by which that has
+    ended, if any."""
+    done = threading.Event()
+    errors = []
+
+    def renew():
+        try:
+            with psycopg.connect(autocommit=True) as connection:
+                while not done.wait(LOCK / 3):
+                    connection.execute(
+                        "SELECT minikafka.renew(%s, %s, %s::interval)",
+                        (GROUP, receipt, f"{LOCK}s"))
+        except psycopg.Error as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=renew, daemon=True)
+    thread.start()
+    try:
+        yield errors
+    finally:
+        done.set()
+        thread.join()
+
+
+def send_mails(mailbox, job, notice, token, errors):
     for passenger in range(notice["passengers"]):
-        # A step that may take longer than the lock needs a thread for this.
-        connection.execute(
-            "SELECT minikafka.renew(%s, %s, %s)", (GROUP, receipt, LOCK))
+        if errors:
+            raise errors[0]  # the lock may be lost: stop
         mailbox.execute(
             "SELECT deliver(%s, %s, %s, %s)",
             (job, token, f"passenger {passenger}", f"Flight to {notice['to']} is late."))
@@ -56,7 +84,8 @@ def do_notice(connection, mailbox):
     topic, partition, offset, notice, receipt, token = row
     job = f"{topic}/{partition}/{offset}"
     try:
-        send_mails(connection, mailbox, job, notice, receipt, token)
+        with renewed(receipt) as errors:
+            send_mails(mailbox, job, notice, token, errors)
         acknowledge(connection, receipt)
     except psycopg.Error as error:
         if connection.broken or mailbox.broken:

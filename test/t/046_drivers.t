@@ -57,7 +57,11 @@ for (split /^/, slurp_file("$root/doc/drivers.md"))
 }
 is_deeply(
 	[ sort keys %shown ],
-	[ sort map { s{^\Q$root\E/}{}r } glob("$folder/[Pp]urchases_*"), "$folder/Purchases.java" ],
+	[
+		sort map { s{^\Q$root\E/}{}r } glob("$folder/[Pp]urchases_*"),
+		"$folder/Purchases.java",
+		map { "$root/examples/share/$_" } qw(worker.py worker_psycopg2.py worker.js Worker.java worker.go)
+	],
 	'the document shows each program');
 
 # ---------------------------------------------------------------------------
