@@ -1,27 +1,71 @@
 /*
  * mk_end.c
- *		Looking for the end of a partition: its first undecided offset.
+ *		Looking for the end of a partition: its first offset that is not decided.
  *
  * The invariants named here are those of mk_log.c.
  *
- * On a primary, the walk goes back from the last row until it has reached a
- * decided row and, for every transaction that has records in flight, has met
- * one of its rows or seen that it ended.  It also stops at the end that the
- * last look found, below which all is decided.  The walk asks for the holders
- * of the in-flight lock after it has seen the last row, so each undecided row
- * up to that one belongs to a holder, or lies at the very end.
+ * No record may come below an end that any session has seen: whoever begins to
+ * read there would miss it.  So it is not enough that all rows below the end are
+ * decided.  The offsets of rows that are gone get records again, if all rows above
+ * them are gone too; and the rows of transactions in progress may go.  What can
+ * never go is a committed row, and what lies below one never changes: by
+ * invariant 1 all rows below it were inserted before it.  So the end is the offset
+ * after the highest decided row that has no undecided row below it; or the log
+ * start, below which no record is ever written.  (The last decided row of a
+ * partition is never removed but by the log start: see mk_compact.c.  A crash can
+ * take away commits without synchronous_commit, as it does for everybody.)
  *
- * On a standby no locks tell which transactions have records in flight.  But
- * no transaction that a snapshot knows to be in progress has an id older than
- * the snapshot's xmin.  A transaction that has an older id, and rows above the
- * records of a transaction in progress, was running when the latter got its
- * id, before the latter was sequenced.  There are fewer than MaxBackends such
- * transactions, and a standby's MaxBackends is no less than the primary's.  So
- * the walk back ends when it has met that many older transactions; or at the
- * first one, if no transaction is in progress: see invariant 1.  (No
- * transaction below the snapshot's xmax is in progress then, nor any from xmax
- * on: xmax follows the transactions that have ended.)  Rows that the snapshot
- * does not see count as undecided.
+ * A walk goes back from the last row, and keeps the first decided row that it has
+ * met since the last undecided one.  It stops where it knows that nothing
+ * undecided lies further down; at the latest at the end that this session has seen
+ * before.  It is not one look in time: a scan copies a page of the index, and then
+ * visits the rows.  That does no harm.  Let D be the row that a walk ends up with.
+ * It was decided when it was visited.  All rows below it were in the index before
+ * its own index entry was, so the walk has met them all down to where it stopped,
+ * each after D, and found each decided, or gone for ever.  What comes or ends
+ * meanwhile, above D, can only make the result lower than the end is by then, but
+ * not lower than it was when the walk began: what was decided then is so still.
+ *
+ * Where it stops, on a primary: at a decided row, when all transactions that have
+ * records in flight have ended, or have been met, that is one of their rows has:
+ * the rest of them lie next to it, by invariant 3.  The holders of the in-flight
+ * lock are asked for after the last row X was visited, and so after the page with
+ * its entry was read.  Let R be an undecided row that the walk does not reach, and
+ * X not one of the same transaction, which would have been met.  Then R was
+ * sequenced before X was, so by invariant 2 its transaction has held the in-flight
+ * lock since before X was inserted, to its end, and was among those holders: a
+ * contradiction.  Asked for before the page is read, they would lack a transaction
+ * that was sequenced meanwhile, below another that has committed meanwhile.  (Lock
+ * manager and buffers are read under their LWLocks, which are the barriers.)
+ *
+ * On a standby there are no such locks.  But WAL is replayed in its order, and
+ * invariant 1 is one about the order of WAL: a transaction writes its rows, and
+ * their index entries, before the next one gets the lock.  So whatever is replayed,
+ * if a row is there, all are that lie below it; only which transactions have ended
+ * may differ from one record of WAL to the next.  The walk takes a snapshot before
+ * it reads anything, and counts a row as undecided if the snapshot does not see it:
+ * so all rows are judged as of one place in WAL, though the replay goes on
+ * meanwhile.  A transaction that fails is gone from the standby with its abort
+ * record, or if the primary has crashed with the checkpoint after its restart, or
+ * with the promotion; until then its rows are undecided.  Rows have the id of their
+ * top transaction, so that subtransactions, and a snapshot that has no room for
+ * them, make no difference.  What is replayed after the snapshot can give the row
+ * that an entry of the copied page points to a new content, since a standby's
+ * vacuum does not wait for the pins of a page that has been split; the snapshot
+ * does not see that row, so it makes the result lower, if anything.
+ *
+ * Where it stops, on a standby: no transaction that the snapshot knows to be in
+ * progress has an id older than the snapshot's xmin.  A transaction that has an
+ * older id, and rows above the records of a transaction in progress, was running
+ * when the latter got its id, before the latter was sequenced.  There are fewer
+ * than MaxBackends such transactions, and a standby's MaxBackends is no less than
+ * the primary's.  So the walk back ends when it has met that many older
+ * transactions; or at the first row that the snapshot sees, if no transaction is
+ * in progress.  (No transaction below the snapshot's xmax is in progress then, nor
+ * any from xmax on: xmax follows the transactions that have ended.)
+ *
+ * A session may see the server promoted between two calls, or in one.  All that it
+ * has remembered holds: the committed rows stay, and the others go.
  */
 #include "postgres.h"
 
@@ -62,8 +106,8 @@ mk_end_walk(const MkTopic *topic, int32 partition, MkPartition *p,
 			TransactionId *undecided_xid)
 {
 	int64 bound = Max(p->log_start, p->end - 1);
-	int64 end = -1; /* the last row's successor */
-	int64 undecided = -1;
+	int64 end = -1; /* the offset after D; -1 if there is no D */
+	bool any = false;
 	TransactionId *xids = NULL;
 	int n = 0;
 	bool done = false;
@@ -82,20 +126,20 @@ mk_end_walk(const MkTopic *topic, int32 partition, MkPartition *p,
 		}
 		while (!done && mk_scan_next(&s, BackwardScanDirection))
 		{
-			if (end < 0)
-			{
-				end = s.offset + 1;
+			if (!any)
 				n = mk_lock_in_flight_holders(topic->topic_id, partition,
 											  &xids);
-			}
+			any = true;
 			if (!TransactionIdIsValid(s.undecided))
 			{
+				if (end < 0)
+					end = s.offset + 1;
 				if (n > 0)
 					n = mk_forget_ended(xids, n);
 				done = n == 0;
 				continue;
 			}
-			undecided = s.offset;
+			end = -1;
 			if (!TransactionIdEquals(*undecided_xid, s.undecided))
 				n = mk_forget_xid(xids, n, s.undecided);
 			*undecided_xid = s.undecided;
@@ -104,7 +148,7 @@ mk_end_walk(const MkTopic *topic, int32 partition, MkPartition *p,
 	}
 	if (xids != NULL)
 		pfree(xids);
-	return undecided >= 0 ? undecided : Max(end, p->end);
+	return Max(end, p->end);
 }
 
 /* The inserter of the row, and whether it is older than all in progress. */
@@ -164,8 +208,7 @@ typedef struct MkStandbyWalk
 	Snapshot snapshot;
 	bool is_quiet; /* no transaction was in progress */
 	int64 bound; /* all below it is decided */
-	int64 end; /* the last row's successor, -1 if none was met */
-	int64 undecided; /* the lowest undecided offset, -1 if none was met */
+	int64 end; /* the offset after D, -1 if there is no D */
 	TransactionId xid; /* the last old inserter met */
 	int rows; /* how many of its rows were met in succession */
 	int nold; /* how many old inserters were met */
@@ -195,12 +238,13 @@ mk_end_walk_segment(const MkTopic *topic, int32 partition, MkPartition *p,
 		bool is_old;
 		TransactionId xid;
 
-		w->end = Max(w->end, s.offset + 1);
 		if (!mk_scan_is_visible(&s, w->snapshot))
 		{
-			w->undecided = s.offset;
+			w->end = -1;
 			continue;
 		}
+		if (w->end < 0)
+			w->end = s.offset + 1;
 		xid = mk_scan_inserter(&s, w->snapshot, &is_old);
 		if (w->is_quiet ||
 			(is_old && xid != w->xid && ++w->nold >= MaxBackends))
@@ -226,13 +270,15 @@ mk_end_walk_segment(const MkTopic *topic, int32 partition, MkPartition *p,
 int64
 mk_end_walk_standby(const MkTopic *topic, int32 partition, MkPartition *p)
 {
-	MkStandbyWalk w = {
-		.bound = Max(p->log_start, p->end - 1), .end = -1, .undecided = -1};
+	MkStandbyWalk w = {.bound = Max(p->log_start, p->end - 1), .end = -1};
 	int64 segment = p->newest_segment;
 	int64 next = PG_INT64_MAX;
 
-	PushActiveSnapshot(GetLatestSnapshot());
-	w.snapshot = GetActiveSnapshot();
+	/*
+	 * For a relation without a syscache, this is always a new snapshot; unlike
+	 * GetLatestSnapshot(), it may be taken while parallel workers run.
+	 */
+	w.snapshot = RegisterSnapshot(GetCatalogSnapshot(topic->relid));
 	w.is_quiet = w.snapshot->xmin == w.snapshot->xmax &&
 		w.snapshot->xmax == ReadNextTransactionId();
 	while (next >= 0 && segment >= w.bound / topic->segment_records)
@@ -242,6 +288,6 @@ mk_end_walk_standby(const MkTopic *topic, int32 partition, MkPartition *p)
 		if (next >= 0 && next < segment * topic->segment_records)
 			segment--;
 	}
-	PopActiveSnapshot();
-	return w.undecided >= 0 ? w.undecided : Max(w.end, p->end);
+	UnregisterSnapshot(w.snapshot);
+	return Max(w.end, p->end);
 }

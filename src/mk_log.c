@@ -190,27 +190,16 @@ mk_log_end(const MkTopic *topic, int32 partition)
 		TransactionIdIsInProgress(p->undecided_xid))
 		return p->end;
 
+	mk_partition_refresh(topic, partition, p);
 	if (RecoveryInProgress())
 	{
-		mk_partition_refresh(topic, partition, p);
-		p->end = mk_end_walk_standby(topic, partition, p);
-		p->undecided_xid = InvalidTransactionId;
-		mk_partition_refresh(topic, partition, p);
-		p->end = Max(p->end, p->log_start);
-		return p->end;
+		end = mk_end_walk_standby(topic, partition, p);
+		xid = InvalidTransactionId;
 	}
-
-	/*
-	 * If the inserter of the first undecided row ended during the walk, its
-	 * offset and lower ones may be free again: look again.
-	 */
-	do
-	{
-		CHECK_FOR_INTERRUPTS();
-		mk_partition_refresh(topic, partition, p);
+	else
 		end = mk_end_walk(topic, partition, p, &xid);
-	} while (TransactionIdIsValid(xid) && !TransactionIdIsInProgress(xid));
 
+	/* no record is ever written below the log start, as it is now */
 	mk_partition_refresh(topic, partition, p);
 	p->end = Max(end, p->log_start);
 	p->undecided_xid = xid;
@@ -307,14 +296,16 @@ mk_log_read_from(const MkTopic *topic, int32 partition, int64 start,
 	int64 next;
 	bool passed;
 
-	/*
-	 * a reader that continues where it was is not beyond the end: no need to
-	 * look
-	 */
-	if (start < p->log_start ||
-		(start > p->end && start > mk_log_end(topic, partition) &&
-		 !RecoveryInProgress()))
+	if (start < p->log_start)
 		return false;
+
+	/*
+	 * A reader that continues where it was is not beyond the end: no need to
+	 * look.  On a standby it may be, but must not read there: what lies between
+	 * is still to come.
+	 */
+	if (start > p->end && start > mk_log_end(topic, partition))
+		return RecoveryInProgress();
 	next = mk_log_walk(topic, partition, start, PG_INT64_MAX, max_records,
 					   max_bytes, fetch, snapshot, sink, arg, &passed);
 	if (passed && next == start)
@@ -453,9 +444,13 @@ mk_log_offset_for_time(const MkTopic *topic, int32 partition, TimestampTz ts,
 		TimestampTz found_ts;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!mk_log_time(topic, partition, middle, snapshot, &found,
-						 &found_ts) ||
-			found >= high)
+		if (!mk_log_time(topic, partition, middle, snapshot, &found, &found_ts))
+		{
+			/* a record that the snapshot does not see is below the result */
+			high = middle;
+			result = -1;
+		}
+		else if (found >= high)
 			high = middle;
 		else if (found_ts >= ts)
 		{

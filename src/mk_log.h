@@ -75,9 +75,9 @@ typedef bool (*MkLogSink)(const MkLogRecord *record, void *arg);
 extern int64 mk_log_start(const MkTopic *topic, int32 partition);
 
 /*
- * The end: the first undecided offset, or the tail if no transaction is
- * committing.  Takes constant time in the second case; otherwise it looks at
- * the records in flight.
+ * The end: the first offset that is not decided, below which no record comes any
+ * more; see mk_end.c.  Takes constant time if no transaction is committing;
+ * otherwise it looks at the records in flight.
  */
 extern int64 mk_log_end(const MkTopic *topic, int32 partition);
 
