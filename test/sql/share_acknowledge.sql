@@ -65,7 +65,7 @@ SELECT pg_temp.answer('backoff', 'fail', retry_after => '0');
 RESET minikafka.clock_offset;
 
 -- max_deliveries: then the record is exhausted, and without a dead-letter topic it
--- blocks its key; Kafka cases S16, S28, Q08
+-- blocks its key; Kafka cases S16, S28
 SELECT minikafka.create_share_group('block', '{work}', backoff => '0', max_deliveries => 2);
 SELECT pg_temp.answer('block', 'fail', 'first');
 SELECT pg_temp.answer('block', 'fail', 'second');
