@@ -1,6 +1,10 @@
 /*
  * mk_api_share.c
  *		The SQL functions that hand out records of share groups, and take answers.
+ *
+ * No error of theirs says something about the records that the transaction holds,
+ * not even that of a wrong argument: a worker with a typing error is not to send
+ * every record to the dead letters.
  */
 #include "postgres.h"
 
@@ -10,6 +14,7 @@
 
 #include "mk_api.h"
 #include "mk_api_record.h"
+#include "mk_errors.h"
 #include "mk_group.h"
 #include "mk_share.h"
 #include "mk_share_answer.h"
@@ -93,25 +98,43 @@ mk_api_acquire(FunctionCallInfo fcinfo, MkForm form)
 	return (Datum) 0;
 }
 
+static Datum
+mk_api_acquire_bytea(FunctionCallInfo fcinfo)
+{
+	return mk_api_acquire(fcinfo, MK_FORM_BYTEA);
+}
+
 PG_FUNCTION_INFO_V1(minikafka_acquire);
 Datum
 minikafka_acquire(PG_FUNCTION_ARGS)
 {
-	return mk_api_acquire(fcinfo, MK_FORM_BYTEA);
+	return mk_errors_call(mk_api_acquire_bytea, fcinfo);
+}
+
+static Datum
+mk_api_acquire_text(FunctionCallInfo fcinfo)
+{
+	return mk_api_acquire(fcinfo, MK_FORM_TEXT);
 }
 
 PG_FUNCTION_INFO_V1(minikafka_acquire_text);
 Datum
 minikafka_acquire_text(PG_FUNCTION_ARGS)
 {
-	return mk_api_acquire(fcinfo, MK_FORM_TEXT);
+	return mk_errors_call(mk_api_acquire_text, fcinfo);
+}
+
+static Datum
+mk_api_acquire_json(FunctionCallInfo fcinfo)
+{
+	return mk_api_acquire(fcinfo, MK_FORM_JSON);
 }
 
 PG_FUNCTION_INFO_V1(minikafka_acquire_json);
 Datum
 minikafka_acquire_json(PG_FUNCTION_ARGS)
 {
-	return mk_api_acquire(fcinfo, MK_FORM_JSON);
+	return mk_errors_call(mk_api_acquire_json, fcinfo);
 }
 
 /* ---------------------------------------------------------------------------
@@ -150,9 +173,8 @@ mk_acknowledge_type(FunctionCallInfo fcinfo, int arg)
 }
 
 /* acknowledge(group_id, receipt, type, error, retry_after) */
-PG_FUNCTION_INFO_V1(minikafka_acknowledge);
-Datum
-minikafka_acknowledge(PG_FUNCTION_ARGS)
+static Datum
+mk_api_acknowledge(FunctionCallInfo fcinfo)
 {
 	MkShareAcknowledgement a = {.retry_after = -1};
 	const char *result;
@@ -168,17 +190,21 @@ minikafka_acknowledge(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("retry_after is for release and fail only")));
-	mk_share_held_set_calling(true);
 	a.group = mk_answer_arguments(fcinfo, &a.receipt);
 	result = mk_share_acknowledge(&a);
-	mk_share_held_set_calling(false);
 	PG_RETURN_TEXT_P(cstring_to_text(result));
 }
 
-/* renew(group_id, receipt, lock_duration) */
-PG_FUNCTION_INFO_V1(minikafka_renew);
+PG_FUNCTION_INFO_V1(minikafka_acknowledge);
 Datum
-minikafka_renew(PG_FUNCTION_ARGS)
+minikafka_acknowledge(PG_FUNCTION_ARGS)
+{
+	return mk_errors_call(mk_api_acknowledge, fcinfo);
+}
+
+/* renew(group_id, receipt, lock_duration) */
+static Datum
+mk_api_renew(FunctionCallInfo fcinfo)
 {
 	MkShareReceipt receipt;
 	MkGroup *group;
@@ -187,9 +213,14 @@ minikafka_renew(PG_FUNCTION_ARGS)
 
 	mk_api_enter_writer("renew()");
 	duration = mk_api_interval(fcinfo, 2, "lock_duration", 1000);
-	mk_share_held_set_calling(true);
 	group = mk_answer_arguments(fcinfo, &receipt);
 	until = mk_share_renew(group, &receipt, duration);
-	mk_share_held_set_calling(false);
 	PG_RETURN_TIMESTAMPTZ(until);
+}
+
+PG_FUNCTION_INFO_V1(minikafka_renew);
+Datum
+minikafka_renew(PG_FUNCTION_ARGS)
+{
+	return mk_errors_call(mk_api_renew, fcinfo);
 }

@@ -11,6 +11,7 @@
 #ifndef MK_ERRORS_H
 #define MK_ERRORS_H
 
+#include "fmgr.h"
 #include "utils/elog.h"
 
 #define ERRCODE_MK_OFFSET_OUT_OF_RANGE MAKE_SQLSTATE('M', 'K', '0', '0', '1')
@@ -33,17 +34,27 @@
 /* Another session has polled or committed for the same member. */
 #define ERRCODE_MK_CONCURRENT_POLL MAKE_SQLSTATE('M', 'K', '1', '0', '1')
 
+/* To be called once, in _PG_init. */
+extern void mk_errors_init(void);
+
 /*
  * The same as errcode(), for errors that say nothing about a record of a share
  * group that the transaction works on; see mk_share_held.c.
  */
 extern int mk_errcode(int sqlstate);
 
+/* Calls a function of which no error says something about such a record. */
+extern Datum mk_errors_call(PGFunction function, FunctionCallInfo fcinfo);
+
 /*
  * Whether such an error was raised in the subtransaction that aborts now, or in the
- * transaction; and forgetting it, when that has been told to all who ask.
+ * transaction; the SQLSTATE of the error that ends it, 0 if that is not known; and
+ * forgetting both, when that has been told to all who ask, or at a beginning; or
+ * only if something has caught the error.
  */
 extern bool mk_errors_is_own(void);
+extern int mk_errors_sqlstate(void);
 extern void mk_errors_forget(void);
+extern void mk_errors_forget_caught(void);
 
 #endif /* MK_ERRORS_H */

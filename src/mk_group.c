@@ -158,7 +158,8 @@ mk_group_not_found(const char *group_id)
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("group \"%s\" does not exist", group_id),
 			 errhint("The first minikafka.join_group() or "
-					 "minikafka.commit_offset() creates it.")));
+					 "minikafka.commit_offset() creates a consumer group, "
+					 "minikafka.create_share_group() a share group.")));
 }
 
 void
@@ -168,7 +169,7 @@ mk_group_share_not_found(const char *group_id)
 			(errcode(ERRCODE_UNDEFINED_OBJECT),
 			 errmsg("group \"%s\" does not exist", group_id),
 			 errhint("minikafka.create_share_group() creates a share "
-					 "group.")));
+					 "group, when its transaction commits.")));
 }
 
 List *
@@ -191,7 +192,9 @@ mk_group_is_other_kind(const char *group_id, MkGroupKind kind)
 			 share ? errdetail("A share group has no members and no committed "
 							   "offsets.")
 				   : 0,
-			 share ? errhint("minikafka.acquire() hands out its records.")
+			 share ? errhint("minikafka.acquire() hands out its records, and "
+							 "minikafka.acknowledge() takes what becomes of "
+							 "each.")
 				   : errhint("minikafka.create_share_group() creates a share "
 							 "group, under a name that no group has.")));
 }

@@ -507,6 +507,9 @@ mk_update_make(MkUpdate *u, const MkGroupChange *change)
 			mk_share_change_pause(u->group, change->name);
 			u->changed = true;
 			break;
+		case MK_CHANGE_READY:
+			u->changed = true;
+			break;
 		case MK_CHANGE_DELETE:
 			mk_group_check_right(u->group, change->user, true);
 			for (int i = 0; i < u->group->nmembers; i++)

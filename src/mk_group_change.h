@@ -18,11 +18,12 @@ typedef enum MkGroupChangeKind
 	MK_CHANGE_GRANT,
 	MK_CHANGE_REVOKE,
 	MK_CHANGE_OWNER,
-	/* of share groups; the last one by whoever notices the reason, "name" */
+	/* of share groups; the last two by whoever notices the reason, "name", or answers */
 	MK_CHANGE_CREATE,
 	MK_CHANGE_OPTION,
 	MK_CHANGE_RESET,
 	MK_CHANGE_PAUSE,
+	MK_CHANGE_READY, /* a record that waited may do so no more: only the version */
 	MK_CHANGE_DELETE
 } MkGroupChangeKind;
 

@@ -310,13 +310,13 @@ mk_group_use_defer(const char *group_id, const MkGroupChange *change)
 		if (mk_group_change_creation(before->changes) != NULL)
 			mk_share_change_exists(group_id, MK_GROUP_SHARE);
 	}
-	/* each poll and each commit of a batch asks for the same */
+	/* each poll, each commit and each answer of a batch asks for the same */
 	foreach (lc, before->changes)
 	{
 		const MkGroupChange *c = lfirst(lc);
 
 		if (c->kind == change->kind &&
-			(c->kind == MK_CHANGE_CHECK ||
+			(c->kind == MK_CHANGE_CHECK || c->kind == MK_CHANGE_READY ||
 			 (mk_group_change_lets_go(c) && c->member_no == change->member_no)))
 			return;
 	}

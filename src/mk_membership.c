@@ -200,6 +200,15 @@ mk_membership_assignment(const MkGroup *group, int32 topic_id, int32 partition)
 	return NULL;
 }
 
+bool
+mk_membership_has_topic(const MkGroup *group, int32 topic_id)
+{
+	for (int i = 0; i < group->ntopics; i++)
+		if (group->topics[i].topic_id == topic_id)
+			return true;
+	return false;
+}
+
 MkTopic *
 mk_membership_topic(MkGroupTopic *t)
 {

@@ -53,6 +53,9 @@ mk_membership_any_member(const MkGroup *group, const char *member_id);
 extern MkAssignment *
 mk_membership_assignment(const MkGroup *group, int32 topic_id, int32 partition);
 
+/* Whether the group has the topic. */
+extern bool mk_membership_has_topic(const MkGroup *group, int32 topic_id);
+
 /* The topic, NULL if it was dropped. */
 extern MkTopic *mk_membership_topic(MkGroupTopic *topic);
 extern MkTopic *mk_membership_topic_by_id(const MkGroup *group, int32 topic_id);

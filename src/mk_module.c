@@ -9,6 +9,7 @@
 #include "mk_catalog.h"
 #include "mk_contract.h"
 #include "mk_alarm.h"
+#include "mk_errors.h"
 #include "mk_guc.h"
 #include "mk_membership.h"
 #include "mk_partition.h"
@@ -33,6 +34,7 @@ void
 _PG_init(void)
 {
 	mk_guc_init();
+	mk_errors_init();
 	mk_shmem_init();
 	mk_relation_init();
 	mk_catalog_init();

@@ -60,6 +60,14 @@ mk_reset(const char *group_id, MkTopic *topic, const char *text,
 	int32 npartitions = topic->npartitions;
 	int64 *offsets = palloc(npartitions * sizeof(int64));
 
+	if (group->kind == MK_GROUP_SHARE &&
+		!mk_membership_has_topic(group, topic->topic_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("topic \"%s\" is not one of group \"%s\"",
+						NameStr(topic->name), group_id),
+				 errhint("minikafka.set_group_option() sets option \"topics\" "
+						 "of a share group.")));
 	if (!mk_liveness_is_empty(group))
 		mk_group_not_empty(group_id);
 	for (int32 i = 0; i < npartitions; i++)

@@ -173,7 +173,7 @@ mk_share_wait(MkShareLook *look, MemoryContext context, TimestampTz until)
 			mk_share_look(look, GetActiveSnapshot());
 			PopActiveSnapshot();
 		} while (
-			look->request.found == 0 && look->request.parked == 0 &&
+			look->request.found == 0 && look->request.noted == 0 &&
 			(look->is_late || mk_poll_sleep(&round, until, look->request.due)));
 	}
 	PG_CATCH();
@@ -203,17 +203,18 @@ mk_share_acquire(const MkShareAcquire *a)
 
 	if (mk_share_held_is_empty())
 		mk_share_memory_trim();
-	mk_share_held_set_calling(true);
 	context = mk_share_look_context();
 	old = MemoryContextSwitchTo(context);
 	mk_share_look(&look, GetActiveSnapshot());
-	/* what was set aside takes effect at the commit, which is not to wait */
-	if (look.request.found == 0 && look.request.parked == 0 &&
+	/*
+	 * What was noted, such as the failure of a rollback, takes effect at the
+	 * commit, which is not to wait: its keys are held until then.
+	 */
+	if (look.request.found == 0 && look.request.noted == 0 &&
 		!IsolationUsesXactSnapshot() && a->max_wait > 0)
 		mk_share_wait(&look, context, GetCurrentTimestamp() + a->max_wait);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
-	mk_share_held_set_calling(false);
 }
 
 bool

@@ -223,8 +223,8 @@ mk_answer_dead_letter(MkGroup *group, MkTopic *topic, MkHeldRecord *record,
 	answer.until = mk_answer_after(mk_answer_backoff(group->share, count));
 	/* what is more important comes first: the rest may be cut */
 	answer.error = mk_answer_copy(
-		psprintf("the dead letter could not be sent (SQLSTATE %s)%s%s",
-				 unpack_sql_state(failed->sqlerrcode),
+		psprintf("the dead letter could not be sent (SQLSTATE %s: %s)%s%s",
+				 unpack_sql_state(failed->sqlerrcode), failed->message,
 				 error != NULL ? ": " : "", error != NULL ? error : ""));
 	mk_share_held_answer(record, &answer);
 	return "retry";
@@ -332,10 +332,9 @@ mk_answer_give(const MkShareAcknowledgement *a, MkTopic *topic,
  */
 
 /* Hints of MK121: what the worker is to do */
-#define MK_HINT_LOST                                                        \
-	"Roll back what was done for the record: another worker is to process " \
-	"it, "                                                                  \
-	"or has done so."
+#define MK_HINT_LOST                                                \
+	"Roll back what was done for the record: another worker is to " \
+	"process it, or has done so."
 #define MK_HINT_ANSWERED                                                       \
 	"If this worker has acknowledged it before, there is nothing left to do; " \
 	"otherwise roll back what was done for the record."
@@ -361,16 +360,6 @@ mk_answer_invalid(const MkGroup *group, const MkShareReceipt *receipt,
 			 errdetail_internal("%s", detail), errhint("%s", hint)));
 }
 
-/* Whether the group has the topic. */
-static bool
-mk_answer_has_topic(const MkGroup *group, const MkTopic *topic)
-{
-	for (int i = 0; i < group->ntopics; i++)
-		if (group->topics[i].topic_id == topic->topic_id)
-			return true;
-	return false;
-}
-
 /*
  * The topic of a receipt, which is to be of the present era.  Who answers needs the
  * right to read it: anybody can write a receipt, and a rejected record is copied to
@@ -386,9 +375,12 @@ mk_answer_topic(MkGroup *group, const MkShareReceipt *receipt)
 		mk_answer_invalid(group, receipt, "The receipt is of another group.",
 						  MK_HINT_RECEIPT);
 	topic = mk_catalog_topic_by_id(receipt->key.topic_id);
-	if (topic == NULL || receipt->key.partition >= topic->npartitions)
+	if (topic == NULL)
 		mk_answer_invalid(group, receipt, "The topic does not exist any more.",
 						  MK_HINT_GONE);
+	if (receipt->key.partition >= topic->npartitions)
+		mk_answer_invalid(group, receipt, "The topic has no such partition.",
+						  MK_HINT_RECEIPT);
 	mk_topic_check_readable(topic);
 	(void) mk_share_checkpoint_peek(group->group_no, topic->topic_id,
 									receipt->key.partition, NULL, &newest);
@@ -482,6 +474,7 @@ static MkHeldRecord *
 mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 			   MkShareMemory *m, uint32 slot)
 {
+	const MkGroupChange ready = {.kind = MK_CHANGE_READY};
 	MkDelivery d;
 	MkShareRun run;
 	MkHeldSlot *held;
@@ -489,7 +482,7 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 
 	(void) mk_delivery_get(&receipt->key, receipt->offset, &d);
 	/* a record that was delivered before may still be answered */
-	if (d.number == 0 && !mk_answer_has_topic(group, topic))
+	if (d.number == 0 && !mk_membership_has_topic(group, topic->topic_id))
 		mk_answer_invalid(group, receipt, "The topic is not one of the group.",
 						  MK_HINT_RECEIPT);
 	if (!mk_answer_fits(receipt, &d))
@@ -516,6 +509,9 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 	record = mk_share_held_add(group, held, receipt->offset, &d);
 	record->taken = true;
 	held->gap = true;
+	/* sessions remember until when it waits, as long as the version is the same */
+	if (mk_delivery_waits(&d, mk_clock_now()))
+		mk_group_use_defer(group->group_id, &ready);
 	return record;
 }
 

@@ -58,13 +58,12 @@ mk_share_change_check(const MkGroup *g)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("\"on_exhausted\" can be \"dead_letter_key\" with "
 						"ordering \"key\" only")));
-	for (int i = 0; s->dead_letter_topic_id != 0 && i < g->ntopics; i++)
-		if (g->topics[i].topic_id == s->dead_letter_topic_id)
-			ereport(ERROR,
-					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-					 errmsg("the dead-letter topic of group \"%s\" must not be "
-							"one of its topics",
-							g->group_id)));
+	if (mk_membership_has_topic(g, s->dead_letter_topic_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the dead-letter topic of group \"%s\" must not be "
+						"one of its topics",
+						g->group_id)));
 }
 
 /* Replaces the topics of a group. */
@@ -210,23 +209,13 @@ mk_share_change_begin(const MkGroup *g, const MkShareChange *change)
  * Changing
  */
 
-/* Whether the group has the topic. */
-static bool
-mk_has_topic(const MkGroup *g, int32 topic_id)
-{
-	for (int i = 0; i < g->ntopics; i++)
-		if (g->topics[i].topic_id == topic_id)
-			return true;
-	return false;
-}
-
 void
 mk_share_change_option(MkGroup *g, const MkShareChange *change)
 {
 	Assert(mk_lock_group_is_mine(g->group_id, true));
 	mk_check_topics(change);
 	for (int i = 0; i < change->ntopics; i++)
-		if (!mk_has_topic(g, change->topic_ids[i]))
+		if (!mk_membership_has_topic(g, change->topic_ids[i]))
 			mk_begin_topic(g, change->topics[i]);
 	mk_share_change_set(g, change);
 	mk_share_change_check(g);

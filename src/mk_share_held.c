@@ -67,14 +67,7 @@ static struct
 	MkHeldRecord *records;
 	int nreplaced;
 	MkReplaced *replaced;
-	int calling; /* nesting of the call; see mk_share_held_set_calling */
 } mk_held;
-
-void
-mk_share_held_set_calling(bool calling)
-{
-	mk_held.calling = calling ? GetCurrentTransactionNestLevel() : 0;
-}
 
 bool
 mk_share_held_is_empty(void)
@@ -141,6 +134,7 @@ mk_share_held_lock(const MkGroup *group, MkShareMemory *m, uint32 slot,
 		return NULL;
 	mk_xact_begin_use();
 	mk_share_undone_prepare();
+	mk_errors_forget();
 	mk_wakeup_when_released(m->key.group_no);
 	mk_held.slots = mk_array_grow(TopTransactionContext, mk_held.slots,
 								  mk_held.nslots, sizeof(MkHeldSlot));
@@ -229,17 +223,35 @@ mk_answer_closes(const MkShareAnswer *answer)
 	return answer->outcome > MK_OUTCOME_DONE || answer->parks;
 }
 
+/* Whether a record was not handed out: a walk has answered it instead. */
+static bool
+mk_held_is_noted(const MkHeldRecord *r)
+{
+	return !r->delivered && !r->taken && r->answer.outcome != MK_OUTCOME_LOCK;
+}
+
+/*
+ * The record of this number, or the last one before it that was handed out, or
+ * holds up the slot; -1: none.
+ */
+static int
+mk_held_skip_noted(int i)
+{
+	while (i >= 0 && mk_held_is_noted(&mk_held.records[i]) &&
+		   !mk_answer_closes(&mk_held.records[i].answer))
+		i = mk_held.records[i].before;
+	return i;
+}
+
 bool
 mk_share_held_is_closed(const MkHeldSlot *s)
 {
-	int i = s != NULL ? s->last : -1;
+	int i = mk_held_skip_noted(s != NULL ? s->last : -1);
 
 	/*
 	 * An answer that closes the slot has released all that come after it, but
-	 * for what has followed.
+	 * for what was not handed out.
 	 */
-	while (i >= 0 && mk_held.records[i].answer.follows)
-		i = mk_held.records[i].before;
 	return i >= 0 && mk_answer_closes(&mk_held.records[i].answer);
 }
 
@@ -329,7 +341,9 @@ mk_share_held_slot_of(const MkHeldRecord *record)
 MkHeldRecord *
 mk_share_held_before(const MkHeldRecord *record)
 {
-	return record->before >= 0 ? &mk_held.records[record->before] : NULL;
+	int i = mk_held_skip_noted(record->before);
+
+	return i >= 0 ? &mk_held.records[i] : NULL;
 }
 
 int64
@@ -380,8 +394,8 @@ mk_share_held_answer(MkHeldRecord *record, const MkShareAnswer *answer)
 										   .until = DT_NOBEGIN,
 										   .count = later->delivery.count};
 
-			/* a record that has followed an earlier one of its key is done */
-			if (!later->answer.follows)
+			/* what was not handed out stays failed, or a dead letter */
+			if (!mk_held_is_noted(later))
 				mk_held_set_answer(later, &release);
 		}
 	mk_held_set_answer(record, answer);
@@ -414,7 +428,7 @@ mk_held_note_undone(int first)
 {
 	int delivered = 0;
 
-	if (mk_held.calling > 0 || mk_xact_is_committing() || mk_errors_is_own())
+	if (mk_xact_is_committing() || mk_errors_is_own())
 		return;
 	for (int i = first; i < mk_held.nrecords; i++)
 		delivered += mk_held.records[i].delivered ? 1 : 0;
@@ -430,6 +444,7 @@ mk_held_note_undone(int first)
 									  .slot = s->slot,
 									  .offset = r->offset,
 									  .number = r->delivery.number,
+									  .sqlstate = mk_errors_sqlstate(),
 									  .failures = delivered == 1 ? 1 : 0};
 
 		if (r->delivered)
@@ -452,9 +467,6 @@ mk_held_subxact_abort(int nesting)
 	while (first > 0 && mk_held.records[first - 1].nesting >= nesting)
 		first--;
 	mk_held_note_undone(first);
-	/* an error that was caught within the call does not end it */
-	if (mk_held.calling >= nesting)
-		mk_held.calling = 0;
 	while (mk_held.nrecords > first)
 	{
 		const MkHeldRecord *r = &mk_held.records[--mk_held.nrecords];

@@ -10,12 +10,6 @@
 /* To be called once, in _PG_init. */
 extern void mk_share_held_init(void);
 
-/*
- * Tells that the extension is being called: whatever fails from now on says nothing
- * about the records.  Or that the call is over.
- */
-extern void mk_share_held_set_calling(bool calling);
-
 /* How many dead letters of a group the transaction sends. */
 extern int64 mk_share_held_letters(int32 group_no);
 
@@ -73,7 +67,7 @@ extern MkHeldRecord *
 mk_share_held_find_record(const MkShareMemory *m, int64 offset);
 extern MkHeldSlot *mk_share_held_slot_of(const MkHeldRecord *record);
 
-/* The slot's record before this one, NULL if it is the first. */
+/* The last record before this one that is to be answered first; NULL: none. */
 extern MkHeldRecord *mk_share_held_before(const MkHeldRecord *record);
 
 /*

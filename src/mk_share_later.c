@@ -67,7 +67,7 @@ mk_share_later_follow(MkShareLater *later, const MkGroup *group,
 
 void
 mk_share_later_answer(MkShareLater *later, MkGroup *group, MkTopic *topic,
-					  MkShareMemory *m, int64 *parked,
+					  MkShareMemory *m, int64 *noted,
 					  void (*go_on)(uint32 slot, void *arg), void *arg)
 {
 	for (int i = 0; i < later->n; i++)
@@ -77,13 +77,14 @@ mk_share_later_answer(MkShareLater *later, MkGroup *group, MkTopic *topic,
 			mk_share_held_record(mk_share_held_find(m, r.slot), r.offset);
 
 		CHECK_FOR_INTERRUPTS();
+		++*noted;
 		if (r.error != NULL)
 		{
 			(void) mk_share_answer_fail(group, topic, record, r.error, -1);
 			continue;
 		}
 		mk_share_answer_follow(group, topic, record, &r.by);
-		if (++*parked < MK_MAX_PARKED)
+		if (*noted < MK_MAX_PARKED)
 			go_on(r.slot, arg);
 	}
 }

@@ -41,12 +41,12 @@ extern bool mk_share_later_follow(MkShareLater *later, const MkGroup *group,
 								  const MkLogRecord *record);
 
 /*
- * Answers them.  Whenever one has followed, calls go_on() with its slot, which may
- * add the next one; up to a limit for *parked, which counts them.
+ * Answers them, and counts them in *noted.  Whenever one has followed, calls
+ * go_on() with its slot, which may add the next one; up to a limit for *noted.
  */
 extern void
 mk_share_later_answer(MkShareLater *later, MkGroup *group, MkTopic *topic,
-					  MkShareMemory *m, int64 *parked,
+					  MkShareMemory *m, int64 *noted,
 					  void (*go_on)(uint32 slot, void *arg), void *arg);
 
 #endif /* MK_SHARE_LATER_H */

@@ -227,6 +227,15 @@ mk_share_memory_set_seen(MkShareMemory *m, MkShareSlot *s)
 }
 
 void
+mk_share_memory_forget_due(MkShareMemory *m)
+{
+	dlist_iter iter;
+
+	dlist_foreach (iter, &m->pending)
+		dlist_container(MkShareSlot, node, iter.cur)->due = 0;
+}
+
+void
 mk_share_memory_release(MkShareMemory *m, MkShareSlot *s)
 {
 	if (s->head == NULL && !TransactionIdIsValid(s->unseen))

@@ -49,6 +49,7 @@ typedef struct MkShareMemory
 	bool valid;
 	int32 era;
 	int32 ordering_epoch; /* of the slots */
+	int64 version; /* of the group, since which "due" of the slots holds */
 	/* of the newest snapshot that was used; see mk_share_walk.c */
 	TransactionId xmax;
 	uint32 xcnt;
@@ -119,6 +120,9 @@ mk_share_memory_set_unseen(MkShareMemory *m, MkShareSlot *s, TransactionId xid);
 
 /* Forgets that; frees a slot that has no pending record either. */
 extern void mk_share_memory_set_seen(MkShareMemory *m, MkShareSlot *s);
+
+/* Forgets until when pending records wait. */
+extern void mk_share_memory_forget_due(MkShareMemory *m);
 
 /* Frees a slot about which nothing is remembered. */
 extern void mk_share_memory_release(MkShareMemory *m, MkShareSlot *s);

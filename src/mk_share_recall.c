@@ -82,6 +82,10 @@ mk_share_recall(const MkGroup *group, const MkTopic *topic, int32 partition,
 	*loaded = !mk_recall_is_current(m, group, snapshot);
 	if (*loaded)
 		mk_recall_load(m, group, topic, snapshot);
+	/* an operator may have answered a record that waits: see mk_share_answer.c */
+	if (m->version != group->version)
+		mk_share_memory_forget_due(m);
+	m->version = group->version;
 	m->xmax = snapshot->xmax;
 	m->xcnt = snapshot->xcnt;
 	dlist_foreach_modify (iter, &m->unseen)

@@ -38,7 +38,7 @@ typedef struct MkShareRequest
 	void *arg;
 
 	int64 found;
-	int64 parked; /* records that were set aside with their key */
+	int64 noted; /* what was not handed out, but changes at the commit */
 	int64 bytes;
 	bool full; /* it gets no more */
 	bool left; /* there may be more in a partition that was left in haste */

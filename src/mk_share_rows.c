@@ -515,6 +515,14 @@ mk_delivery_none(int64 offset, MkDelivery *delivery)
 }
 
 bool
+mk_delivery_waits(const MkDelivery *d, TimestampTz now)
+{
+	return d->state == MK_DELIVERY_BLOCKED ||
+		((d->state == MK_DELIVERY_RELEASED || d->state == MK_DELIVERY_FAILED) &&
+		 d->until > now);
+}
+
+bool
 mk_delivery_get(const MkShareKey *key, int64 offset, MkDelivery *delivery)
 {
 	MkRows rows;

@@ -192,6 +192,9 @@ extern void mk_delivery_none(int64 offset, MkDelivery *delivery);
 extern void
 mk_delivery_read(const MkRows *rows, HeapTuple tuple, MkDelivery *delivery);
 
+/* Whether the record waits for a time or a person. */
+extern bool mk_delivery_waits(const MkDelivery *delivery, TimestampTz now);
+
 /*
  * The newest committed row about a record; false, as mk_delivery_none() sets it, if
  * there is none.  Rows about records that are done may be

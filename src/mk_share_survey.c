@@ -293,15 +293,6 @@ mk_survey_delivery(MkSurvey *s, int64 offset, MkDelivery *none)
 	return none;
 }
 
-/* Whether a record waits for a time or a person. */
-static bool
-mk_survey_waits(const MkDelivery *d, TimestampTz now)
-{
-	return d->state == MK_DELIVERY_BLOCKED ||
-		((d->state == MK_DELIVERY_RELEASED || d->state == MK_DELIVERY_FAILED) &&
-		 d->until > now);
-}
-
 static bool
 mk_survey_is_locked(const MkDelivery *d, TimestampTz now)
 {
@@ -314,6 +305,9 @@ mk_share_survey_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 {
 	TimestampTz now = mk_clock_now();
 	TimestampTz next = DT_NOEND;
+	const int64 most = group->share->max_in_flight;
+	int64 heads = 0;
+	bool any = false; /* of the records that a walk comes to, one is ready */
 	int64 due;
 	MkSurvey s;
 
@@ -334,20 +328,30 @@ mk_share_survey_lag(const MkGroup *group, const MkTopic *topic, int32 partition,
 		const MkDelivery *d;
 
 		CHECK_FOR_INTERRUPTS();
+		heads += r->behind ? 0 : 1;
 		if (r->behind || r->offset >= due)
 		{
 			lag->waiting++;
 			continue;
 		}
 		d = mk_survey_delivery(&s, r->offset, &none);
-		if (mk_survey_waits(d, now))
+		if (mk_delivery_waits(d, now))
 			lag->waiting++;
 		else if (mk_survey_is_locked(d, now) ||
 				 mk_lock_share_slot_is_held(s.key.group_no, s.key.topic_id,
 											partition, r->slot))
 			lag->in_flight++;
 		else
+		{
 			lag->ready++;
+			any |= heads <= most;
+		}
+	}
+	/* no walk comes to those beyond as long as nothing before them is done */
+	if (!any)
+	{
+		lag->waiting += lag->ready;
+		lag->ready = 0;
 	}
 }
 
@@ -371,7 +375,7 @@ mk_share_survey_deliveries(const MkGroup *group, const MkTopic *topic,
 		int pid = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!r->behind && !mk_survey_waits(d, now) &&
+		if (!r->behind && !mk_delivery_waits(d, now) &&
 			!mk_survey_is_locked(d, now))
 			pid = mk_lock_share_slot_holder(s.key.group_no, s.key.topic_id,
 											partition, r->slot);

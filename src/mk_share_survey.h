@@ -14,8 +14,8 @@ typedef struct MkShareLag
 	int64 start; /* the lowest offset that is neither done nor gone */
 	int64 ready; /* could be handed out now */
 	int64 in_flight; /* a session has it, or it is under an acquisition lock */
-	int64
-		waiting; /* waits for a time, a person, or an earlier one of its slot */
+	/* waits for a time, a person, an earlier one of its slot, or max_in_flight */
+	int64 waiting;
 	int64 lost; /* were removed before they were done; see mk_share_lost.h */
 } MkShareLag;
 

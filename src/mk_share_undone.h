@@ -20,6 +20,7 @@ typedef struct MkShareUndone
 	int64 offset;
 	int64 number; /* of the newest delivery row when it was handed out */
 	int32 failures; /* that no row tells yet */
+	int sqlstate; /* of the last one; 0: not known */
 } MkShareUndone;
 
 /* Makes room, so that the next functions allocate nothing. */

@@ -486,6 +486,16 @@ mk_walk_forget_lost(MkWalk *w)
 	return true;
 }
 
+/* What is told about a delivery that ended in a rollback. */
+static const char *
+mk_undone_error(int sqlstate)
+{
+	if (sqlstate == 0)
+		return "the transaction was rolled back";
+	return psprintf("the transaction was rolled back (SQLSTATE %s)",
+					unpack_sql_state(sqlstate));
+}
+
 /* Counts the deliveries that ended in a rollback of this session. */
 static void
 mk_walk_note_undone(MkWalk *w)
@@ -500,10 +510,15 @@ mk_walk_note_undone(MkWalk *w)
 		MkDelivery d;
 
 		if (u->failures == 0 || u->topic_id != w->key.topic_id ||
-			u->partition != w->key.partition ||
-			mk_share_held_find(w->memory, u->slot) != NULL)
+			u->partition != w->key.partition)
 			continue;
-		held = mk_walk_lock(w, u->slot);
+		held = mk_share_held_find(w->memory, u->slot);
+		if (held == NULL)
+			held = mk_walk_lock(w, u->slot);
+		/* the earlier ones that the transaction holds hold up this one */
+		else if (mk_share_held_is_closed(held) ||
+				 mk_share_held_last_offset(held) >= u->offset)
+			continue;
 		if (held == NULL)
 			continue;
 		if (u->era == w->key.era && u->offset >= w->memory->start &&
@@ -514,7 +529,7 @@ mk_walk_note_undone(MkWalk *w)
 			{
 				d.count += u->failures - 1;
 				mk_share_later_fail(&w->later, w->request->group, held, &d,
-									false, "the transaction was rolled back");
+									false, mk_undone_error(u->sqlstate));
 				held->gap = true;
 				continue;
 			}
@@ -576,6 +591,6 @@ mk_share_walk(MkShareRequest *request, MkTopic *topic, int32 partition)
 		mk_walk_log(&w);
 	mk_walk_close(&w);
 	mk_share_later_answer(&w.later, request->group, topic, w.memory,
-						  &request->parked, mk_walk_go_on, &w);
+						  &request->noted, mk_walk_go_on, &w);
 	mk_walk_end(&w);
 }

@@ -309,10 +309,12 @@ mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 	bool has_level =
 		mk_pending.level != NULL && mk_pending.level->nesting >= nesting;
 
+	if (event == SUBXACT_EVENT_START_SUB)
+		mk_errors_forget();
 	if (!mk_pending.in_use)
 	{
 		if (event == SUBXACT_EVENT_ABORT_SUB)
-			mk_errors_forget();
+			mk_errors_forget_caught();
 		return;
 	}
 	Assert(!has_level || mk_pending.level->nesting == nesting);
@@ -327,7 +329,7 @@ mk_subxact_callback(SubXactEvent event, SubTransactionId mySubid,
 		if (has_level)
 			mk_xact_drop_level();
 		MK_TELL_PARTICIPANTS(subxact_abort, nesting);
-		mk_errors_forget();
+		mk_errors_forget_caught();
 	}
 }
 

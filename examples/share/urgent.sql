@@ -12,7 +12,7 @@ FROM arrival WHERE delay_minutes >= 60;
 
 -- A share group: the topics in their order.  A worker gets a normal job only if no
 -- urgent one can be had: it is no problem if that never ends, or add workers.  With
--- "fair", which is the default, the topics take turns.
+-- "fair", which is the default, all partitions take turns: four of five are normal.
 BEGIN;
 SELECT minikafka.create_share_group('late flights', '{urgent,normal}');
 SELECT minikafka.set_group_option('late flights', 'priority', 'strict');

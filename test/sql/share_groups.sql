@@ -208,6 +208,17 @@ SELECT * FROM minikafka.reset_offsets('plain', 'shared', 'group:no such group');
 SELECT * FROM minikafka.reset_offsets('plain', 'shared', 'group:');
 SELECT * FROM minikafka.reset_offsets('plain', 'shared', 'group');
 SELECT * FROM minikafka.reset_offsets('no such group', 'shared', 'group:plain');
+-- a topic that the share group does not have, or has as of this transaction
+SELECT * FROM minikafka.reset_offsets('latest', 'shared.urgent', 'earliest');
+BEGIN;
+SELECT minikafka.set_group_option('latest', 'topics', '{shared,shared.urgent}');
+SELECT * FROM minikafka.reset_offsets('latest', 'shared.urgent', 'earliest');
+ROLLBACK;
+-- one that this transaction makes hands out nothing yet
+BEGIN;
+SELECT minikafka.create_share_group('early', '{shared}');
+SELECT * FROM minikafka.acquire('early');
+ROLLBACK;
 SELECT * FROM minikafka.reset_offsets('consumers', 'shared', 'group:plain');
 -- a share group stands at the first record that is not done: a checkpoint, and runs since then
 INSERT INTO minikafka.share_checkpoint

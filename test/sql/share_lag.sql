@@ -81,6 +81,20 @@ SELECT count(*) FROM minikafka.acquire('sl', 9, accept => true);
 SELECT partition, lag, ready, in_flight, waiting FROM behind;
 RESET minikafka.clock_offset;
 SELECT committed, lost FROM behind WHERE partition = 0;
+-- records that max_in_flight withholds wait, unless one before them is ready
+SELECT minikafka.create_topic('sl.full', 1), minikafka.create_share_group('sl.full', '{sl.full}');
+SELECT minikafka.set_group_option('sl.full', 'max_in_flight', '10');
+SELECT count(minikafka.send('sl.full', i::text, key => i::text)) FROM generate_series(1, 30) i;
+SELECT ready, in_flight, waiting FROM minikafka.lag('sl.full');
+BEGIN;
+SELECT count(minikafka.acknowledge('sl.full', receipt, 'release', retry_after => '10 min')) FROM minikafka.acquire('sl.full', 9);
+COMMIT;
+SELECT ready, in_flight, waiting FROM minikafka.lag('sl.full');
+BEGIN;
+SELECT count(*) FROM minikafka.acquire('sl.full', 30);
+SELECT ready, in_flight, waiting FROM minikafka.lag('sl.full');
+SELECT count(*) FROM minikafka.acquire('sl.full', 30);
+ROLLBACK;
 -- as it is now, whatever the snapshot
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT lag >= 0 FROM minikafka.lag('sl') LIMIT 1;
