@@ -9,7 +9,8 @@ cd "$(dirname "$0")/.."
 
 # Assignors, the group protocol, committed offsets; idempotent producers,
 # transactions; the log, compaction.  Then share groups, with cases of SQS (Q), of
-# Redis streams (X), and of libraries that process keys side by side (W).
+# Redis streams (X), of libraries that process keys side by side (W), and of retries,
+# dead letters and pipelines (B).
 cases="
 A01 A02 A04 A05 A07 A08 A10 A11 A12 A13 A14 A16 A17 A19 A20 A22 A23 A25 A26 A28
 A29 A31 A32
@@ -26,11 +27,12 @@ S01 S02 S04 S05 S07 S08 S10 S11 S13 S14 S16 S17 S19 S20 S22 S23 S25 S26 S28 S29
 Q01 Q02 Q04 Q05 Q07 Q08 Q10 Q11 Q13 Q14 Q16
 X01 X02 X04 X05 X07 X08 X10 X11 X13 X14 X16 X17
 W01 W02 W04 W05 W07 W08 W10
+B01 B02 B04 B05 B07 B08 B10 B11
 "
 
 tested=$(grep -rhE 'Kafka cases? ' test/unit test/sql test/specs test/pgtap test/t |
-    grep -oE '\b[AGOITLCSQXW][0-9]{2}\b' | sort -u)
-untested=$(sed -n 's/^| \([AGOITLCSQXW][0-9][0-9]\) |.*/\1/p' test/kafka-cases.md | sort -u)
+    grep -oE '\b[AGOITLCSQXWB][0-9]{2}\b' | sort -u)
+untested=$(sed -n 's/^| \([AGOITLCSQXWB][0-9][0-9]\) |.*/\1/p' test/kafka-cases.md | sort -u)
 
 status=0
 fail() {

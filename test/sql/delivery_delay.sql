@@ -1,6 +1,6 @@
 --
 -- Topic option delivery_delay: poll() and acquire() hand out a record when it is that
--- old
+-- old (Kafka case B07)
 --
 \set VERBOSITY terse
 SELECT minikafka.create_topic('retry', 2, segment_records => 4);

@@ -1,5 +1,5 @@
 --
--- Idempotent consumers: inbox_accept()
+-- Idempotent consumers: inbox_accept() (Kafka case B11)
 --
 -- The first time, and a repeat
 SELECT minikafka.inbox_accept('billing', 'order-1');

@@ -38,8 +38,9 @@ SET minikafka.clock_offset = '2 min';
 SELECT pg_temp.acquire('types');
 RESET minikafka.clock_offset;
 
--- fail: backoff doubles, with a jitter of a fifth, up to max_backoff; retry_after is
--- taken as it is
+-- fail: backoff doubles, with a jitter of a fifth, up to max_backoff, which the
+-- jitter does not pass either; retry_after is taken as it is.  Kafka case B02, where
+-- the jitter may pass it.
 SELECT minikafka.create_share_group('backoff', '{work}', backoff => '10 s', max_backoff => '30 s', max_deliveries => 10);
 CREATE FUNCTION pg_temp.backoff(g text) RETURNS TABLE (deliveries int, at_least boolean, at_most boolean) LANGUAGE sql AS $$
 	SELECT d.deliveries, until - at >= '0.8 s'::interval * w, until - at <= least('1.2 s'::interval * w, '30 s')
