@@ -171,9 +171,15 @@ sub storm
 	}
 	elsif ($crash eq 'kill')
 	{
-		my $pid = sql(q{SELECT pid FROM pg_stat_activity
-			WHERE application_name = 'worker' ORDER BY random() LIMIT 1});
-		kill 'KILL', $pid if $pid ne '';
+		# one that ends at this moment does not take the server with it
+		for (1 .. 100)
+		{
+			my $pid = sql(q{SELECT pid FROM pg_stat_activity
+				WHERE application_name = 'worker' ORDER BY random() LIMIT 1});
+			kill 'KILL', $pid if $pid ne '';
+			usleep(100_000);
+			last if slurp_file($node->logfile) =~ /terminated by signal 9/;
+		}
 	}
 	for (@workers)
 	{
