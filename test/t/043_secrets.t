@@ -102,6 +102,36 @@ my @cases = (
 							SELECT minikafka.poll_json('g', 'm')~,
 	'poll_text'         => q~SELECT minikafka.seek('g', 'm', 'plain', 0, 1);
 							SELECT minikafka.poll_text('g', 'm')~,
+	'acknowledge'       => q~SELECT minikafka.create_share_group('s', '{plain}');
+							SELECT minikafka.acknowledge('s', 'TEXT', 'fail', 'TEXT')~,
+	'acknowledge, type' => q~SELECT minikafka.acknowledge('s', receipt, 'accept', 'TEXT', '1 s') FROM minikafka.acquire('s')~,
+	'acknowledge, late' => q~SELECT receipt AS r FROM minikafka.acquire('s', lock_duration => '1 h') \gset
+							SELECT minikafka.acknowledge('s', :'r', 'reject', 'TEXT');
+							SELECT minikafka.acknowledge('s', :'r', 'fail', 'TEXT')~,
+	# what cannot be decoded fails, and the call goes on
+	'acquire_text'      => q~SELECT minikafka.acquire_text('s', 9, accept => true);
+							SELECT minikafka.acquire_text('unknown')~,
+	'acquire_json'      => q~SELECT minikafka.create_share_group('j', '{plain}');
+							SELECT minikafka.acquire_json('j', 9, accept => true);
+							SELECT minikafka.acquire_json('j', 9);
+							SELECT 1 / 0~,
+	'a worker fails'    => q~SELECT minikafka.send('plain', 'v', 'TEXT', '{"h": "TEXT"}');
+							DO 'BEGIN PERFORM minikafka.acquire_text(''j''); PERFORM 1 / 0; END';
+							SELECT minikafka.acquire_text('j')~,
+	'letter, refused'   => q~SELECT minikafka.create_share_group('d', '{plain}', max_deliveries => 1, dead_letter_topic => 'strict');
+							SELECT minikafka.acknowledge('d', receipt, 'fail', 'TEXT') FROM minikafka.acquire('d');
+							SELECT 1 / 0~,
+	'dead_letter'       => q~SELECT minikafka.dead_letter('g', 'plain', 0, 0, 'strict', 'TEXT')~,
+	'dead_letter, none' => q~SELECT minikafka.dead_letter('g', 'plain', 0, 99, 'plain', 'TEXT')~,
+	'redrive'           => q~SELECT minikafka.create_topic('letters', 1);
+							SELECT minikafka.dead_letter('g', 'plain', 0, 0, 'letters', 'TEXT');
+							SELECT minikafka.redrive('letters', target_topic => 'strict')~,
+	'send_at'           => q~SELECT minikafka.send_at('json', 'TEXT', now(), 'TEXT')~,
+	'send_at, due'      => q~SELECT minikafka.send_at('row', 'TEXT', now(), 'TEXT', '{"h": "TEXT"}');
+							CALL minikafka.deliver_due();
+							SELECT error FROM minikafka.scheduled WHERE error LIKE '%TEXT%';
+							SELECT 1 / 0~,
+	'send_at, headers'  => q~SELECT minikafka.send_at('plain', 'v', now(), headers => '{"h": {"TEXT": 1}}')~,
 );
 
 while (my ($name, $sql) = splice @cases, 0, 2)
