@@ -496,6 +496,12 @@ mk_answer_take(MkGroup *group, MkTopic *topic, const MkShareReceipt *receipt,
 						  MK_HINT_ANSWERED);
 	if (!mk_answer_fits(receipt, &d))
 		mk_answer_stale(group, receipt, &d);
+	/* it counts as done, so later records of its key may be done by now */
+	if (d.state == MK_DELIVERY_LOCKED && d.until <= mk_clock_now() &&
+		!mk_log_get(topic, receipt->key.partition, receipt->offset, NULL, NULL))
+		mk_answer_invalid(group, receipt,
+						  "The lock has expired, and the record is gone.",
+						  MK_HINT_GONE);
 	if (receipt->offset <= mk_share_held_last_offset(held) ||
 		mk_share_held_is_closed(held))
 		mk_answer_invalid(group, receipt,
