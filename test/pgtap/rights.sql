@@ -183,6 +183,7 @@ INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, ver
 	('tap unused', nextval('minikafka.group_no'), 'tap_select', 0, 1, NULL, NULL);
 INSERT INTO minikafka.consumer_group (group_id, group_no, owner, generation, version, kind) VALUES ('tap share', nextval('minikafka.group_no'), 'tap_select', 0, 1, 'share');
 INSERT INTO minikafka.share_group VALUES (currval('minikafka.group_no'), 'key', 5, '1 s', '1 s', NULL, 'earliest', 100, 'fair', NULL, NULL, false, NULL, 0, 0, false);
+INSERT INTO minikafka.share_topic SELECT currval('minikafka.group_no'), 1, topic_id FROM minikafka.topic WHERE rel = 'minikafka_topics.tap'::regclass;
 INSERT INTO minikafka.group_member (group_no, member_id, member_no, topics, topic_ids, auto_offset_reset, session_timeout, max_poll_interval, rebalance_timeout, joined_at)
 SELECT group_no, 'm', nextval('minikafka.member_no'), '{tap}', '{0}', 'earliest', '1 day', '1 day', '1 day', now()
 FROM minikafka.consumer_group WHERE group_id = 'tap group';

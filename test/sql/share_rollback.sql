@@ -159,3 +159,6 @@ SELECT value FROM minikafka.acquire_json('json');
 COMMIT;
 SELECT string_agg(value #>> '{}', ' ') FROM minikafka.acquire_json('json', 100, accept => true);
 SELECT value FROM minikafka.fetch_text('drained.dead', 0, 0);
+
+SELECT minikafka.delete_group(g) FROM unnest('{drain,json}'::text[]) g;
+SELECT minikafka.drop_topic(t) FROM unnest('{rolled,drained,drained.dead}'::text[]) t;

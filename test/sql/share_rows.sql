@@ -70,7 +70,8 @@ SELECT * FROM share_state() \gx
 CALL minikafka.maintain();
 SELECT epoch, checkpoints FROM share_state() \gx
 DELETE FROM minikafka.settled_partition WHERE topic_id = :topic_id;
--- before the first record that is sent
+\c -
+-- before the first record that a session sends (one remembers that it has looked)
 BEGIN;
 SELECT minikafka.send('lossy', 'v', partition => 0);
 COMMIT;
@@ -82,6 +83,7 @@ CALL minikafka.maintain();
 SELECT * FROM share_state() \gx
 -- and nothing more
 DELETE FROM minikafka.settled_partition WHERE topic_id = :topic_id;
+\c -
 CALL minikafka.maintain();
 SELECT epoch, checkpoints FROM share_state() \gx
 SELECT minikafka.delete_group('sharing lossy');
