@@ -19,6 +19,12 @@ EXCEPTION WHEN OTHERS THEN
 		IF call LIKE '%init_producer(%' THEN
 			detail := regexp_replace(detail, '\d+,', 'ID,');
 		END IF;
+		IF call LIKE '%send_at(%' THEN
+			detail := 'ID';
+		END IF;
+		IF call LIKE '%acquire%(%' AND result IS NOT NULL THEN
+			detail := 'a record';
+		END IF;
 		RETURN 'ok: ' || regexp_replace(detail, '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'UUID');
 	END IF;
 	RETURN concat_ws(' | ', SQLSTATE || ' ' || message, nullif(detail, ''), nullif(hint, ''));
@@ -27,6 +33,11 @@ SET client_min_messages = warning;
 SELECT minikafka.create_topic('known', 2);
 SELECT minikafka.append('known', 0, 'k', '{}', producer => 'p', sequence => 0), minikafka.append('known', 1, 'k', '{}');
 SELECT minikafka.create_topic('dead', 1);
+SELECT minikafka.create_topic('shared', 1);
+-- each call that gets a record is rolled back, and so has it wait
+SELECT minikafka.send_many('shared', array_agg('{}'::text), array_agg('k' || i)) FROM generate_series(1, 1000) i;
+SELECT minikafka.create_share_group('workers', '{shared}', backoff => '1 day', max_backoff => '1 day');
+SELECT minikafka.set_group_option('workers', 'max_in_flight', '1000');
 SELECT minikafka.commit_offset('group', 'known', 0, 1);
 SELECT minikafka.join_group('members', '{known}', 'm');
 SELECT minikafka.inbox_accept('consumer', 'event', 'v');
@@ -83,6 +94,15 @@ INSERT INTO calls (function, arguments) VALUES
 	('latest', ARRAY[$$'known'::text$$]),
 	('dead_letter', ARRAY[$$'group'::text$$, $$'known'::text$$, $$0::int$$, $$0::bigint$$, $$'dead'::text$$, $$'error'::text$$]),
 	('redrive', ARRAY[$$'known'::text$$, $$0::int$$, $$0::bigint$$, $$1::int$$, $$'dead'::text$$]),
+	('create_share_group', ARRAY[$$'new'::text$$, $$'{shared}'::text[]$$, $$'key'::text$$, $$5::int$$, $$'1 s'::interval$$, $$'5 min'::interval$$, $$'dead'::text$$, $$'earliest'::text$$]),
+	('set_group_option', ARRAY[$$'workers'::text$$, $$'max_deliveries'::text$$, $$'3'::text$$]),
+	('acquire', ARRAY[$$'workers'::text$$, $$1::int$$, $$100::int$$, $$'0'::interval$$, $$'1 s'::interval$$, $$false::boolean$$]),
+	('acquire_text', ARRAY[$$'workers'::text$$, $$1::int$$, $$100::int$$, $$'0'::interval$$, $$'1 s'::interval$$, $$false::boolean$$]),
+	('acquire_json', ARRAY[$$'workers'::text$$, $$1::int$$, $$100::int$$, $$'0'::interval$$, $$'1 s'::interval$$, $$false::boolean$$]),
+	('acknowledge', ARRAY[$$'workers'::text$$, $$'0.0.0.0.0.t0'::text$$, $$'fail'::text$$, $$'error'::text$$, $$'1 s'::interval$$]),
+	('renew', ARRAY[$$'workers'::text$$, $$'0.0.0.0.0.l0'::text$$, $$'1 s'::interval$$]),
+	('send_at', ARRAY[$$'known'::text$$, $$'v'::text$$, $$'2100-01-01'::timestamptz$$, $$'k'::text$$, $$'{}'::jsonb$$]),
+	('cancel_send', ARRAY[$$1000000000::bigint$$]),
 	('init_producer', ARRAY[$$'p'::text$$]),
 	('producer_state', ARRAY[$$'p'::text$$]),
 	('inbox_accept', ARRAY[$$'consumer'::text$$, $$'event'::text$$, $$'v'::bytea$$]);
@@ -345,6 +365,7 @@ CALL minikafka.wait_for_records('members', 'm', '0');
 ROLLBACK;
 
 -- Nothing that failed has left anything
+SELECT minikafka.delete_group('workers'), minikafka.drop_topic('shared');
 \pset tuples_only off
 \pset format aligned
 SELECT topic, partitions, partitioner, max_message_bytes FROM minikafka.topics;
