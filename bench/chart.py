@@ -14,7 +14,7 @@ import sys
 from html import escape
 
 # What one would write without minikafka, by the names in bench/run.sh.
-PLAIN = {"INSERT", "INSERT SELECT", "SELECT", "SELECT, UPDATE", "plpgsql", "DELETE USING"}
+PLAIN = {"INSERT", "INSERT SELECT", "SELECT", "SELECT, UPDATE", "plpgsql", "DELETE USING", "SKIP LOCKED"}
 PGQ = "PgQ"
 
 # Names of the work in full.
@@ -27,6 +27,9 @@ NAMES = [
     (r"^poll 100, commit, fsync wait off", r"the same with synchronous_commit = off"),
     (r"^outbox\(\), INSERT of (.*)", r"outbox() trigger, INSERT of \1 rows"),
     (r"^compaction, (?:1\.0M|1M)", "compaction of a million records"),
+    (r"^acquire 1, (.*), fsync wait on", r"acquire(), \1"),
+    (r"^acquire 1, (.*), fsync wait off", r"acquire() with synchronous_commit = off, \1"),
+    (r"\b1 workers", "1 worker"),
     (r"segments: 1$", "1 segment"),
     (r"segments: (\d+)$", r"\1 segments"),
     (r"\b1 cl\.", "1 client"),

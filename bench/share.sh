@@ -149,7 +149,7 @@ row_share() {
             work="acquire 1, $workers workers, fsync wait $mode"
             report "$work" 'SKIP LOCKED' "$target" ours skip
             if [ -n "$PGMQ_SQL" ]; then
-                report "$work" 'pgmq.pop()' 2.0 ours pop
+                report "$work" 'pgmq.pop()' - ours pop
                 report "$work" 'pgmq.read()' 2.0 ours read
             fi
             report_bytes '  bytes of WAL for each record' 'SKIP LOCKED' - \
