@@ -310,6 +310,8 @@ mk_stale_before_append(const MkTopic *topic, int32 partition)
 
 	if (likely(mk_partition_is_settled(topic, partition)))
 		return;
+	/* whoever has dropped it has its locks */
+	mk_catalog_check_topic(topic, topic->topic_id);
 	Assert(!mk_lock_sequence_is_mine(topic->topic_id, partition));
 	mk_stale_forget(topic, partition, &forgotten);
 }
