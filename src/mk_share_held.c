@@ -611,12 +611,15 @@ mk_held_write(void)
 	for (int i = 0; i < mk_held.nslots; i++)
 	{
 		const MkHeldSlot *s = &mk_held.slots[i];
+		MkTopic *topic;
 
-		if (s->memory->runs >= MK_CHECKPOINT_RUNS && s->last >= 0)
-			mk_share_checkpoint_make(
-				s->memory,
-				mk_log_start(mk_catalog_topic_by_id(s->key.topic_id),
-							 s->key.partition));
+		if (s->memory->runs < MK_CHECKPOINT_RUNS || s->last < 0)
+			continue;
+		/* its table can be dropped by hand at any time */
+		topic = mk_catalog_topic_by_id(s->key.topic_id);
+		if (topic != NULL)
+			mk_share_checkpoint_make(s->memory,
+									 mk_log_start(topic, s->key.partition));
 	}
 }
 

@@ -13,9 +13,9 @@
  * So stale offsets are reset before the log grows: when the first record is
  * appended, when a member polls (see mk_poll.c), and in the first pass of
  * maintenance.  This looks up each group and each producer, so it happens once
- * for a partition; then the partition is settled.  A partition that was created in this
- * database is settled from the beginning.  The table of settled partitions is
- * not part of a dump.
+ * for a partition; then the partition is settled.  A partition that was created
+ * in this database is settled from the beginning.  The table of settled
+ * partitions is not part of a dump.
  *
  * The locks are those that a consumer or producer takes when it commits, and the
  * exclusive one of a share group, but they are taken before all others of the
