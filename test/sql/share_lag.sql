@@ -113,3 +113,4 @@ SELECT minikafka.lag('sl unknown');
 SELECT minikafka.delete_group('sl'), minikafka.delete_group('sl late'), minikafka.delete_group('sl short'), minikafka.delete_group('sl new');
 DROP VIEW behind;
 SELECT minikafka.drop_topic('sl'), minikafka.drop_topic('sl.late'), minikafka.drop_topic('sl.short');
+SELECT minikafka.delete_group('sl.full'), minikafka.drop_topic('sl.full');
